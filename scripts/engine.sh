@@ -1,0 +1,237 @@
+#!/usr/bin/env bash
+# Builds llama.cpp as static libraries for this machine and links them to
+# build/engine, where the cgo binding (llm/llamacpp) looks for them.
+#
+#   scripts/engine.sh [FLAVOUR]
+#
+# Environment:
+#   LLAMA_CPP_DIR   a llama.cpp tree of your own, in place of the pinned sources
+#   ENGINE_FLAGS    more CMake flags, such as -DGGML_RPC=ON
+#   CC CXX CFLAGS CXXFLAGS   as CMake knows them
+#   PICHAT_CACHE    where sources and engines are kept (default ~/.cache/pichat)
+#
+# An engine is kept under a key made of everything that shapes it. So a changed
+# flag, compiler or source gives another engine beside the old one, and an
+# unchanged one is found again in no time, from any clone.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# The pinned sources: llama.cpp rides in the source package of its Python binding.
+readonly package=llama-cpp-python==0.3.36
+readonly package_file=llama_cpp_python-0.3.36.tar.gz
+readonly package_sha256=832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e
+readonly package_bytes=76589250
+readonly pinned_version=0.5.0
+readonly pinned_commit=0c1e57098
+
+# What is kept of them: what the libraries are built from, and the chat
+# templates, vocabularies and tests that our own tests are checked against.
+readonly kept=(CMakeLists.txt LICENSE licenses AUTHORS cmake common ggml grammars include
+	models src tests vendor)
+
+# Flags of every flavour. Only the libraries: no tools, no server, no network.
+readonly common_flags=(
+	-DCMAKE_BUILD_TYPE=Release
+	-DBUILD_SHARED_LIBS=OFF
+	-DGGML_OPENMP=OFF
+	-DLLAMA_BUILD_APP=OFF
+	-DLLAMA_BUILD_COMMON=OFF
+	-DLLAMA_BUILD_EXAMPLES=OFF
+	-DLLAMA_BUILD_SERVER=OFF
+	-DLLAMA_BUILD_TESTS=OFF
+	-DLLAMA_BUILD_TOOLS=OFF
+	-DLLAMA_OPENSSL=OFF
+)
+
+# flavour_flags FLAVOUR prints the flags of one flavour: a new flavour is a new
+# row. A flavour that depends on this machine's CPU also has a row in cpu_of.
+flavour_flags() {
+	case $1 in
+	native) echo -DGGML_NATIVE=ON ;;
+	*) fail "unknown flavour '$1': known is native" ;;
+	esac
+}
+
+# cpu_of FLAVOUR prints what the CPU can do where the flavour depends on it: a
+# home folder may be shared by machines, and native code runs only on its like.
+cpu_of() {
+	case $1 in
+	native) grep -m 1 -E '^(flags|Features)[[:space:]]*:' /proc/cpuinfo || uname -m ;;
+	*) ;;
+	esac
+}
+
+short_hash() { sha256sum | cut -c 1-12; }
+
+# compiler_of COMMAND prints a compiler's first line of --version.
+compiler_of() {
+	local line
+	line=$("$1" --version 2>/dev/null | head -n 1) || true
+	[[ -n $line ]] || fail "no working compiler '$1': run 'make setup', or set CC and CXX"
+	echo "$line"
+}
+
+# describe_sources sets source_id, version and commit, and source_dir where the
+# sources are (or will be, once unpacked).
+describe_sources() {
+	if [[ -z ${LLAMA_CPP_DIR:-} ]]; then
+		source_id=$package_sha256 version=$pinned_version commit=$pinned_commit
+		source_dir=$cache/src/llama.cpp-$version-${package_sha256:0:12}
+		return
+	fi
+	source_dir=$(cd "$LLAMA_CPP_DIR" && pwd -P) || fail "LLAMA_CPP_DIR=$LLAMA_CPP_DIR: no such folder"
+	[[ -f $source_dir/include/llama.h && -f $source_dir/CMakeLists.txt ]] ||
+		fail "LLAMA_CPP_DIR=$LLAMA_CPP_DIR holds no llama.cpp: include/llama.h or CMakeLists.txt is missing"
+	# The content itself is the identity: a tree may have edits no commit knows of.
+	source_id=$(cd "$source_dir" &&
+		find CMakeLists.txt cmake ggml include src vendor -type f -print0 2>/dev/null |
+		LC_ALL=C sort -z | xargs -0 sha256sum | short_hash)
+	version=$(sed -nE 's/^set\(LLAMA_VERSION_(MAJOR|MINOR|PATCH) ([0-9]+)\).*/\2/p' \
+		"$source_dir/CMakeLists.txt" | paste -sd .)
+	version=${version:-unknown}
+	commit=
+	[[ -e $source_dir/.git ]] && commit=$(git -C "$source_dir" describe --always --dirty 2>/dev/null || true)
+	commit=${commit:-content-$source_id}
+}
+
+# unpack puts what is kept of the pinned sources into source_dir.
+unpack() {
+	[[ -d $source_dir ]] && return
+	local archive tmp name members=()
+	archive=$(pypi_fetch "$package" "$package_file" "$package_sha256" "$package_bytes" \
+		--no-binary llama-cpp-python)
+	for name in "${kept[@]}"; do
+		members+=("${package_file%.tar.gz}/vendor/llama.cpp/$name")
+	done
+	rm -rf "$source_dir".tmp-*
+	tmp=$source_dir.tmp-$$
+	mkdir -p "$tmp"
+	say "unpacking llama.cpp $version ($commit)"
+	tar -xzf "$archive" -C "$tmp" --strip-components=3 --no-same-owner "${members[@]}"
+	mv -T "$tmp" "$source_dir"
+}
+
+# build_jobs prints how many compilers may run at once: one for each CPU, but
+# no more than memory holds; one of them takes up to 700 MB.
+build_jobs() {
+	local cpus fit
+	cpus=$(nproc)
+	fit=$(awk '/^MemAvailable:/ { print int($2 / 700000) }' /proc/meminfo 2>/dev/null) || true
+	((${fit:-0} >= 1)) || fit=1
+	echo $((fit < cpus ? fit : cpus))
+}
+
+# show_progress LOG keeps the build's output in LOG and shows how far it is:
+# one moving line on a terminal, a line for each tenth elsewhere.
+show_progress() {
+	local line percent last=-1 step=10 end=$'\n'
+	[[ -t 2 ]] && step=1 end=$'\r'
+	while IFS= read -r line; do
+		printf '%s\n' "$line"
+		[[ $line =~ ^\[\ *([0-9]+)%\] ]] || continue
+		percent=$((10#${BASH_REMATCH[1]} / step * step))
+		((percent > last)) || continue
+		last=$percent
+		printf '%s: compiling llama.cpp: %3d %%, %d s%s' "${0##*/}" "$percent" "$SECONDS" "$end" >&2
+	done >"$1"
+	[[ $end == $'\r' ]] && printf '\n' >&2
+	return 0
+}
+
+# compile TMP builds the libraries from source_dir with flags, under TMP/build.
+compile() {
+	local tmp=$1 jobs
+	jobs=$(build_jobs)
+	say "building llama.cpp $version ($commit), flavour $flavour, once: about two minutes on two cores ($jobs in use here)"
+	# Paths of this machine have no business in the program.
+	local map="-ffile-prefix-map=$source_dir=llama.cpp"
+	export CFLAGS="${CFLAGS:-} $map" CXXFLAGS="${CXXFLAGS:-} $map" NINJA_STATUS='[%p] '
+	SECONDS=0
+	{
+		cmake -S "$source_dir" -B "$tmp/build" -G Ninja "-DLLAMA_BUILD_COMMIT=$commit" "${flags[@]}" &&
+			cmake --build "$tmp/build" --target llama --parallel "$jobs"
+	} 2>&1 | show_progress "$tmp/build.log" || {
+		cp "$tmp/build.log" "$cache/engine/failed.log"
+		grep -A 30 -m 1 -E 'FAILED:|CMake Error|error:' "$tmp/build.log" >&2 || tail -n 30 "$tmp/build.log" >&2
+		fail "the build failed; its whole output is in $cache/engine/failed.log"
+	}
+}
+
+# is_complete tells whether the engine is there, whole.
+is_complete() {
+	local lib
+	[[ -s $engine/include/llama.h ]] || return
+	for lib in llama ggml ggml-cpu ggml-base; do
+		[[ -s $engine/lib/lib$lib.a ]] || return
+	done
+}
+
+# make_engine builds the engine aside and moves it into place as a whole, so
+# that an interrupted build leaves nothing that could be taken for an engine.
+make_engine() {
+	is_complete && return
+	local tmp=$engine.tmp
+	# Under the lock: what is left here belongs to a run that was cut off.
+	rm -rf "$tmp" "$engine"
+	trap 'rm -rf "$engine.tmp"' EXIT
+	trap 'exit 130' INT TERM HUP
+	mkdir -p "$tmp/lib" "$tmp/include"
+	compile "$tmp"
+	find "$tmp/build" -name 'lib*.a' -exec cp -t "$tmp/lib" {} +
+	cp "$source_dir"/include/*.h "$source_dir"/ggml/include/*.h "$tmp/include"
+	cp "$source_dir/LICENSE" "$tmp" 2>/dev/null || true
+	printf '%s\n' "$recipe" >"$tmp/recipe.txt"
+	rm -rf "$tmp/build" "$tmp/build.log"
+	sync -f "$tmp" # a power cut must not leave names without content
+	mv -T "$tmp" "$engine"
+	say "the engine is ready: $engine ($SECONDS s)"
+}
+
+# write_go_file tells the binding, and through it `pichat version`, what it is
+# linked with. Go's build cache does not look into an outside .a; this file
+# changes with the engine, and so makes Go link the new one.
+write_go_file() {
+	local file=$root/llm/llamacpp/engine_build.go text
+	text=$(
+		printf '%s\n' '// Code generated by scripts/engine.sh; DO NOT EDIT.' '' 'package llamacpp' '' \
+			'// The engine this program is linked with.' 'const ('
+		printf '\t%-13s = "%s"\n' engineVersion "$version" engineCommit "$commit" \
+			engineFlavour "$flavour" engineKey "$key" engineFlags "$readable_flags"
+		echo ')'
+	)
+	[[ -f $file && $(<"$file") == "$text" ]] && return
+	mkdir -p "${file%/*}"
+	printf '%s\n' "$text" >"$file.tmp"
+	mv -f "$file.tmp" "$file"
+}
+
+main() {
+	flavour=${1:-native}
+	local extra=() cc cxx
+	read -ra extra <<<"${ENGINE_FLAGS:-}"
+	mapfile -t flags < <(flavour_flags "$flavour")
+	((${#flags[@]})) || exit 1
+	readable_flags="${flags[*]}${extra[*]:+ ${extra[*]}}"
+	flags=("${common_flags[@]}" "${flags[@]}" "${extra[@]}")
+
+	describe_sources
+	cc=$(compiler_of "${CC:-cc}")
+	cxx=$(compiler_of "${CXX:-c++}")
+	readable_flags="${readable_flags//[\"\\]/ }; $cxx"
+	recipe=$(
+		printf 'sources %s\nflags %s\ncompilers %s\nCFLAGS %s\nCXXFLAGS %s\ncpu %s\n' "$source_id" \
+			"${flags[*]}" "$cc, $cxx" "${CFLAGS:-}" "${CXXFLAGS:-}" "$(cpu_of "$flavour")"
+		declare -f compile
+	)
+	key=$(short_hash <<<"$recipe")
+	engine=$cache/engine/$version-$flavour-$key
+
+	[[ -n ${LLAMA_CPP_DIR:-} ]] || with_lock "$cache/src/.lock" unpack
+	is_complete || with_lock "$engine.lock" make_engine
+	link_to "$source_dir" "$root/build/llama.cpp"
+	link_to "$engine" "$root/build/engine"
+	write_go_file
+}
+
+main "$@"
