@@ -90,6 +90,11 @@ type State struct {
 	Progress float64 `json:"progress"`
 	Note     string  `json:"note,omitempty"`
 	HTML     string  `json:"html"` // header fragment: name, model, state dot and word
+	// Notices is the fragment of what the reader should know of the model:
+	// loading, failed, scripted, without a template. It may be empty.
+	Notices string `json:"notices"`
+	// Thinking tells whether the template knows a switch for reasoning.
+	Thinking bool `json:"thinking"`
 }
 
 // Vitals carries the panel's figures once a second. HTML replaces the board
@@ -98,6 +103,8 @@ type Vitals struct {
 	Type string `json:"type"`
 	HTML string `json:"html"` // board rows of the panel
 	Line string `json:"line"` // the phone's one line of vitals, as HTML
+	// Notices is the fragment of what holds the board back now; mostly empty.
+	Notices string `json:"notices"`
 	// PaceTPS is the pace of the reply now being written on this engine over
 	// the last seconds; left out when none is.
 	PaceTPS *float64 `json:"pace_tps,omitempty"`
