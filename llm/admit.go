@@ -1,0 +1,135 @@
+package llm
+
+import (
+	"errors"
+	"time"
+)
+
+// dropCancelled ends the replies whose caller is gone, and those that nobody
+// reads, in the queue and in the slots.
+func (e *Engine) dropCancelled(now time.Time) {
+	waiting := e.queue[:0]
+	for _, j := range e.queue {
+		if j.cancelled.Load() {
+			e.end(j, FinishCancelled, nil, now)
+			continue
+		}
+		waiting = append(waiting, j)
+	}
+	clear(e.queue[len(waiting):])
+	e.queue = waiting
+	for i := range e.slots {
+		s := &e.slots[i]
+		switch {
+		case s.job == nil:
+		case s.job.cancelled.Load():
+			e.release(s, FinishCancelled, nil, now)
+		case s.job.stream.unreadFor(now) > e.config.SlowReader:
+			e.release(s, FinishError, ErrSlowReader, now)
+		}
+	}
+}
+
+// admit gives free slots to those who wait, first come first served, and
+// tells the others their place.
+func (e *Engine) admit() {
+	for len(e.queue) > 0 {
+		slot := chooseSlot(e.idleSlots(), e.queue[0].prompt)
+		if slot < 0 {
+			break
+		}
+		j := e.queue[0]
+		e.queue[0] = nil
+		e.queue = e.queue[1:]
+		e.start(&e.slots[slot], j)
+	}
+	for i, j := range e.queue {
+		if place := i + 1; place != j.place {
+			j.place = place
+			wait := time.Duration(place) * e.hold.value / time.Duration(len(e.slots))
+			j.stream.Send(Queued{Place: place, Estimate: wait})
+		}
+	}
+}
+
+func (e *Engine) idleSlots() []idleSlot {
+	e.scratch.idle = e.scratch.idle[:0]
+	for i := range e.slots {
+		if s := &e.slots[i]; s.job == nil {
+			e.scratch.idle = append(e.scratch.idle, idleSlot{slot: i, kept: s.kept, lastUsed: s.lastUsed})
+		}
+	}
+	return e.scratch.idle
+}
+
+// start begins a job on an idle slot, keeping what its memory has in common
+// with the prompt.
+func (e *Engine) start(s *slot, j *job) {
+	now := time.Now()
+	sampler, err := e.config.Backend.NewSampler(j.request.Sampling, j.prompt[max(0, len(j.prompt)-64):])
+	if err != nil {
+		e.end(j, FinishError, err, now)
+		return
+	}
+	e.orders++
+	j.order, j.started, j.sampler = e.orders, now, sampler
+	j.reply.timings.Queue = now.Sub(j.arrival)
+	first, _ := e.config.Backend.SequenceSpan(s.seq)
+	keep := reusable(commonPrefix(s.kept, j.prompt), len(s.kept), len(j.prompt), e.info, first)
+	if err := e.trim(s, keep); err != nil {
+		s.job = j
+		e.release(s, FinishError, err, now)
+		return
+	}
+	s.job, s.decoding, s.lastUsed = j, false, j.order
+	j.reply.timings.CachedTokens = len(s.kept)
+	e.sendProgress(s)
+}
+
+// trim cuts a slot's memory to its first n positions; where the model cannot,
+// to nothing.
+func (e *Engine) trim(s *slot, n int) error {
+	if n == len(s.kept) && n > 0 {
+		return nil
+	}
+	err := e.config.Backend.TrimSequence(s.seq, n)
+	if err != nil && n > 0 {
+		n = 0
+		err = e.config.Backend.TrimSequence(s.seq, 0)
+	}
+	s.kept = s.kept[:min(n, len(s.kept))]
+	return err
+}
+
+// sendProgress tells how far the prompt is read.
+func (e *Engine) sendProgress(s *slot) {
+	j := s.job
+	j.stream.Send(Prefilling{
+		PromptTokens: len(j.prompt),
+		CachedTokens: j.reply.timings.CachedTokens,
+		Done:         len(s.kept),
+		Estimate:     e.prefill.estimate(len(j.prompt) - len(s.kept)),
+	})
+}
+
+// release ends a slot's job; what its memory holds stays for the next one.
+func (e *Engine) release(s *slot, finish Finish, err error, now time.Time) {
+	j := s.job
+	s.job, s.decoding = nil, false
+	if !errors.Is(err, ErrClosed) && finish != FinishCancelled {
+		e.hold.observe(now.Sub(j.started))
+	}
+	e.end(j, finish, err, now)
+}
+
+// end closes a job wherever it was.
+func (e *Engine) end(j *job, finish Finish, err error, now time.Time) {
+	if j.sampler != nil {
+		j.sampler.Close()
+		j.sampler = nil
+	}
+	j.unwatch()
+	j.reply.end(finish, err, now)
+	e.inflight.Add(-1)
+	e.record(j, finish, err)
+}

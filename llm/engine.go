@@ -1,0 +1,287 @@
+package llm
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// EngineConfig configures an Engine. Backend and Template are needed; the
+// rest has defaults.
+type EngineConfig struct {
+	Backend  Backend
+	Template Template
+	// QueueLimit is how many requests may wait for a slot; 0 means 32.
+	QueueLimit int
+	// MaxTokens caps replies that ask for no cap; 0 means 1024.
+	MaxTokens int
+	// StallBudget is how much longer than alone a running stream may wait for
+	// its next token because a prompt is read beside it; 0 means two intervals
+	// of the target reader, 2/11 s.
+	StallBudget time.Duration
+	// ProgressEvery is how often a prompt that is read alone tells how far it
+	// is, and the longest a cancelled one goes on without interruption; 0
+	// means 1 s.
+	ProgressEvery time.Duration
+	// SlowReader ends a reply that nobody read for this long; 0 means 30 s.
+	SlowReader time.Duration
+	// Logger gets a line for each reply, without its text; nil discards it.
+	Logger *slog.Logger
+}
+
+func (c EngineConfig) withDefaults() EngineConfig {
+	if c.QueueLimit == 0 {
+		c.QueueLimit = 32
+	}
+	if c.MaxTokens == 0 {
+		c.MaxTokens = 1024
+	}
+	if c.StallBudget == 0 {
+		c.StallBudget = 2 * time.Second / 11
+	}
+	if c.ProgressEvery == 0 {
+		c.ProgressEvery = time.Second
+	}
+	if c.SlowReader == 0 {
+		c.SlowReader = 30 * time.Second
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Engine serves requests on one Backend: Run steps all slots together on one
+// goroutine; Generate hands requests to it. It implements Generator.
+type Engine struct {
+	config    EngineConfig
+	info      ModelInfo
+	inbox     chan *job     // accepted, not yet seen by Run; never full
+	wake      chan struct{} // holds one token when Run should look around
+	inflight  atomic.Int64  // accepted and not done
+	status    atomic.Pointer[Status]
+	interrupt interrupter
+
+	mu     sync.RWMutex // guards closed against requests that come at the end
+	closed bool
+
+	// The rest belongs to Run's goroutine.
+	slots   []slot
+	queue   []*job // first come first served
+	orders  uint64 // admissions so far
+	batch   Batch
+	scratch scratch
+	prefill speed
+	hold    average // how long a reply holds its slot
+	steps   uint64
+	records chan record
+}
+
+// scratch is memory that every step uses anew.
+type scratch struct {
+	views   []slotView
+	parts   []part
+	outputs []int
+	idle    []idleSlot
+	piece   []byte
+	jobs    []*job
+}
+
+// NewEngine returns an engine that accepts requests; they are served once Run
+// is called. It starts no goroutine. The backend stays the caller's to close,
+// after Run has returned.
+func NewEngine(c EngineConfig) *Engine {
+	c = c.withDefaults()
+	info := c.Backend.Info()
+	e := &Engine{
+		config:  c,
+		info:    info,
+		inbox:   make(chan *job, info.Slots+c.QueueLimit),
+		wake:    make(chan struct{}, 1),
+		slots:   make([]slot, info.Slots),
+		records: make(chan record, 64),
+	}
+	for i := range e.slots {
+		e.slots[i].seq = i
+	}
+	e.publish()
+	return e
+}
+
+// Info implements Generator.
+func (e *Engine) Info() ModelInfo { return e.info }
+
+// Template implements Generator.
+func (e *Engine) Template() TemplateInfo { return e.config.Template.Info() }
+
+// Status implements Generator.
+func (e *Engine) Status() Status { return *e.status.Load() }
+
+// Generate implements Generator. It renders and tokenizes on the caller's
+// goroutine. Errors: ErrInvalidRequest, ErrContextFull, ErrQueueFull,
+// ErrClosed, or ctx's.
+func (e *Engine) Generate(ctx context.Context, r Request) (*Stream, error) {
+	arrival := time.Now()
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	j, err := e.prepare(r, arrival)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if e.closed {
+		return nil, ErrClosed
+	}
+	if e.inflight.Add(1) > int64(cap(e.inbox)) {
+		e.inflight.Add(-1)
+		return nil, fmt.Errorf("%w: %d requests are being served or wait already: try again later", ErrQueueFull, cap(e.inbox))
+	}
+	j.unwatch = context.AfterFunc(ctx, func() {
+		j.cancelled.Store(true)
+		e.interrupt.check()
+		e.nudge()
+	})
+	e.inbox <- j // inflight keeps room for it
+	return j.stream, nil
+}
+
+// prepare renders, tokenizes and measures the prompt.
+func (e *Engine) prepare(r Request, arrival time.Time) (*job, error) {
+	if r.ID == "" {
+		r.ID = newID()
+	}
+	template := e.config.Template.Info()
+	text, inThought, stops := Text{Parts: []string{r.Prompt}}, false, r.Stop
+	if len(r.Messages) > 0 {
+		prompt, err := e.config.Template.Render(r.Messages, r.Thinking)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInvalidRequest, err)
+		}
+		text, inThought = Text{Parts: prompt.Parts, Special: true}, prompt.InThought
+		stops = append(append([]string(nil), stops...), template.Stop...)
+	} else {
+		template = TemplateInfo{} // a bare completion has no turns and no tags
+	}
+	tokens, err := e.config.Backend.Tokenize(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalidRequest, err)
+	}
+	if len(tokens) == 0 {
+		return nil, fmt.Errorf("%w: the prompt has no tokens", ErrInvalidRequest)
+	}
+	if len(tokens) >= e.info.Window { // the reply needs room for one at least
+		return nil, &ContextError{PromptTokens: len(tokens), Window: e.info.Window}
+	}
+	j := &job{request: r, prompt: tokens, maxTokens: r.MaxTokens, arrival: arrival, stream: NewStream(r.ID)}
+	if j.maxTokens == 0 {
+		j.maxTokens = e.config.MaxTokens
+	}
+	j.reply = reply{stream: j.stream, arrival: arrival, hold: holdback{stops: stops}, split: newThoughtSplitter(template, inThought)}
+	j.reply.timings.PromptTokens = len(tokens)
+	return j, nil
+}
+
+// nudge makes Run look around. It never blocks.
+func (e *Engine) nudge() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run serves requests until ctx ends; then running and waiting replies end
+// with ErrClosed and later requests are refused. It is called once. It never
+// waits for a client, a log or a lock that is held while anyone else works.
+func (e *Engine) Run(ctx context.Context) error {
+	var logging sync.WaitGroup
+	logging.Go(func() { logRecords(e.config.Logger, e.records) })
+	defer logging.Wait()
+	defer close(e.records)
+	defer e.shutdown()
+	defer context.AfterFunc(ctx, func() {
+		e.interrupt.stopAll()
+		e.nudge()
+	})()
+	for ctx.Err() == nil {
+		e.receive()
+		e.dropCancelled(time.Now())
+		e.admit()
+		if !e.step() {
+			e.publish()
+			e.wait(ctx)
+			continue
+		}
+		e.publish()
+	}
+	return nil
+}
+
+// receive takes what has been accepted since the last step.
+func (e *Engine) receive() {
+	for {
+		select {
+		case j := <-e.inbox:
+			e.queue = append(e.queue, j)
+		default:
+			return
+		}
+	}
+}
+
+// wait sleeps until there may be something to do.
+func (e *Engine) wait(ctx context.Context) {
+	select {
+	case j := <-e.inbox:
+		e.queue = append(e.queue, j)
+	case <-e.wake:
+	case <-ctx.Done():
+	}
+}
+
+// shutdown ends everything that was accepted.
+func (e *Engine) shutdown() {
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	e.receive()
+	now := time.Now()
+	for _, j := range e.queue {
+		e.end(j, FinishError, ErrClosed, now)
+	}
+	e.queue = nil
+	for i := range e.slots {
+		if e.slots[i].job != nil {
+			e.release(&e.slots[i], FinishError, ErrClosed, now)
+		}
+	}
+	e.publish()
+}
+
+// publish makes the present numbers visible to Status.
+func (e *Engine) publish() {
+	st := Status{Waiting: len(e.queue), Slots: len(e.slots), Steps: e.steps}
+	for i := range e.slots {
+		if e.slots[i].job != nil {
+			st.Running++
+		}
+		st.KVTokens += len(e.slots[i].kept)
+	}
+	e.status.Store(&st)
+}
+
+// newID makes a request id: 16 hexadecimal digits.
+func newID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(b[:])
+}
