@@ -1,0 +1,73 @@
+package config
+
+import "github.com/alecthomas/kong"
+
+const description = `A chat page for a small board: a quantized model through llama.cpp, and its pace beside the machine's temperature and memory.
+
+Every flag can be given as an environment variable or in a settings file too (see --config). A flag wins over the environment, the environment over the file.`
+
+// withVariable ends the help of a flag with its environment variable.
+func withVariable(v *kong.Value) string {
+	if v.Flag == nil || v.Name == "help" {
+		return v.Help
+	}
+	return v.Help + " [$" + variable(v.Name) + "]"
+}
+
+// Help gives examples.
+func (Serve) Help() string {
+	return `Examples:
+
+    pichat serve
+    pichat serve --model models/SmolLM2-135M-Instruct.Q4_1.gguf --slots 2 --context 2048
+    pichat serve --backend scripted --pace 5      # a demo without a model
+`
+}
+
+// Help gives examples.
+func (Ask) Help() string {
+	return `The answer goes to standard output as it is written, then a line with its timings.
+
+Examples:
+
+    pichat ask "Why is the sky blue?"
+    pichat ask --temperature 0 --system "Answer in one sentence." "What is a star?"
+    pichat ask - < letter.txt
+`
+}
+
+// Help gives examples.
+func (Doctor) Help() string {
+	return `The exit status is 1 when a fault was found.
+
+Examples:
+
+    pichat doctor
+    pichat doctor --model /srv/pichat/models/model.gguf --json
+`
+}
+
+// Help gives examples.
+func (ModelInfo) Help() string {
+	return `Example:
+
+    pichat model info --context 2048 --slots 4 models/SmolLM2-135M-Instruct.Q4_1.gguf
+`
+}
+
+// Help gives examples.
+func (ModelCheck) Help() string {
+	return `Example:
+
+    pichat model check models/SmolLM2-135M-Instruct.Q4_1.gguf
+`
+}
+
+// Help gives examples.
+func (Version) Help() string {
+	return `Examples:
+
+    pichat version
+    pichat version --licences
+`
+}
