@@ -7,19 +7,45 @@ SHELL := bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-# The Go that scripts/setup.sh found fit for go.mod. `make GO=go …` takes another.
+# The Go that scripts/setup.sh found fit for go.mod. `make GO=/a/go …` takes another.
 GO := build/go
 
 # ARGS are passed on: make run ARGS='--listen :9000 --slots 2'
 ARGS :=
 
+# Two packages at a time: each of several loads a model of its own.
+TEST_FLAGS := -p 2 -timeout 20m
+
+VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+##@ Use
+
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^##@/ { print substr($$0, 4) ":" } \
+		/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build model ## build all, serve on port 8080 (ARGS='--listen :9000' passes flags)
+	@exec bin/pichat serve $(ARGS)
+
+.PHONY: test
+test: setup-test engine model test-models ## install what tests need, run them all
+	@$(GO) vet ./...
+	@$(GO) tool templ generate -check -log-level error || \
+		{ echo "make: the Go files of templates are not current: run 'make generate'" >&2; exit 1; }
+	@GO=$(GO) scripts/licences.sh check
+	@$(GO) test $(TEST_FLAGS) ./...
+
+##@ Parts of these
 
 .PHONY: setup
-setup: ## install what is missing to build (make run does it)
+setup: ## install what is missing to build
 	@scripts/setup.sh build
+
+.PHONY: setup-test
+setup-test: setup ## install what is missing to test: a browser, fonts, .venv
+	@scripts/setup.sh test
 
 .PHONY: engine
 engine: setup ## build llama.cpp for this CPU, once (LLAMA_CPP_DIR=… for your own tree)
@@ -29,11 +55,44 @@ engine: setup ## build llama.cpp for this CPU, once (LLAMA_CPP_DIR=… for your 
 model: setup ## fetch the default model, once
 	@scripts/model.sh default
 
+.PHONY: test-models
+test-models: setup ## fetch the model that only tests use, once
+	@scripts/model.sh test
+
 .PHONY: build
 build: engine ## build bin/pichat
-	@$(GO) build -trimpath -buildvcs=false -o bin/pichat \
-		-ldflags "-X main.version=$$(git describe --tags --always --dirty 2>/dev/null || echo unknown)" ./cmd/pichat
+	@$(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION)" -o bin/pichat ./cmd/pichat
 
-.PHONY: run
-run: build model ## build all, then serve on port 8080 (ARGS='--listen :9000' and more)
-	@exec bin/pichat serve $(ARGS)
+##@ Work on the code
+
+.PHONY: generate
+generate: setup ## write the Go files of the page's templates
+	@$(GO) tool templ generate -log-level error
+
+.PHONY: race
+race: setup-test engine model test-models ## run the tests under the race detector (C code is not watched)
+	@$(GO) test -race $(TEST_FLAGS) ./...
+
+.PHONY: lint
+lint: setup engine ## check formatting, vet, staticcheck, scripts, licences
+	@GO=$(GO) scripts/lint.sh
+
+.PHONY: fuzz-short
+fuzz-short: setup engine ## run each fuzz target for 10 s
+	@GO=$(GO) scripts/fuzz.sh 10s
+
+.PHONY: bench
+bench: setup engine model ## measure (ARGS='./llm/...' for some packages only)
+	@GO=$(GO) scripts/bench.sh $(ARGS)
+
+.PHONY: licences
+licences: setup engine ## collect the licences of all that the program links
+	@GO=$(GO) scripts/licences.sh write
+
+.PHONY: check
+check: lint test race ## all that CI runs
+
+.PHONY: clean
+clean: ## remove what make built here; downloads and engines stay in the cache folder
+	@rm -rf bin build dist .venv llm/llamacpp/engine_build.go
+	@find models -maxdepth 1 -type l -delete 2>/dev/null || true
