@@ -85,7 +85,7 @@ func TestCheckEnds(t *testing.T) {
 		{"refuse", ErrRefused, "no such architecture"},
 		{"abort", ErrCrashed, "GGML_ASSERT(n > 0) failed; SIGABRT: abort"},
 		{"kill", ErrCrashed, "memory ran out"},
-		{"memory", ErrCrashed, "allocate"},
+		{"memory", ErrCrashed, "alloc"},
 		{"pass", ErrCrashed, "exit status 0"}, // it ended without an answer
 	}
 	for _, tt := range tests {
