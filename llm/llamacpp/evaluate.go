@@ -1,0 +1,232 @@
+package llamacpp
+
+// #include "shim.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"pichat/llm"
+)
+
+// Evaluate implements llm.Backend by one call of llama_decode.
+//
+// All of a batch is checked before: tokens, positions and sequences in range,
+// positions going on from the last one kept, outputs at most Slots.
+//
+// The end of ctx stops the computation at the next graph node. The batch's
+// entries are then forgotten for every sequence in it; a recurrent model has
+// to forget these sequences as a whole.
+func (m *Model) Evaluate(ctx context.Context, b *llm.Batch) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.context == nil {
+		return fmt.Errorf("%w: evaluate: %w", llm.ErrBackend, errClosed)
+	}
+	if err := m.checkBatch(b); err != nil {
+		return fmt.Errorf("%w: evaluate: %w", llm.ErrBackend, err)
+	}
+	m.outputs = m.outputs[:0] // no logits unless all goes well
+	code, err := m.interruptible(ctx, b)
+	drainLog(m.logger, nil)
+	if code != 0 {
+		m.resync(b)
+		return err
+	}
+	for i := range b.Tokens {
+		m.last[b.Sequences[i]] = b.Positions[i]
+		m.outputs = append(m.outputs, b.Output[i] != 0)
+	}
+	return nil
+}
+
+// interruptible evaluates a checked batch and lets the end of ctx abort it.
+func (m *Model) interruptible(ctx context.Context, b *llm.Batch) (int, error) {
+	if ctx.Done() == nil {
+		return m.decode(b)
+	}
+	if err := ctx.Err(); err != nil {
+		return -1, fmt.Errorf("%w: %w", llm.ErrInterrupted, err)
+	}
+	abort := m.control.abort()
+	fired := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		abort.Store(1)
+		close(fired)
+	})
+	code, err := m.decode(b)
+	if !stop() {
+		// It has begun to run: wait, so that the flag cannot be set after it
+		// was cleared and stop the next call.
+		<-fired
+	}
+	abort.Store(0)
+	return code, err
+}
+
+// decode calls C and puts its code into words.
+func (m *Model) decode(b *llm.Batch) (int, error) {
+	var cerr C.pc_error
+	var prefill C.int
+	if b.Prefill {
+		prefill = 1
+	}
+	code := int(C.pc_evaluate(m.context, C.int32_t(b.Len()),
+		(*C.int32_t)(unsafe.Pointer(&b.Tokens[0])),
+		(*C.int32_t)(unsafe.Pointer(&b.Positions[0])),
+		(*C.int32_t)(unsafe.Pointer(&b.Sequences[0])),
+		(*C.int8_t)(unsafe.Pointer(&b.Output[0])), prefill, &cerr))
+	switch code {
+	case 0:
+		return 0, nil
+	case 1:
+		return code, fmt.Errorf("%w: evaluate: the KV memory has no room for %d more tokens", llm.ErrBackend, b.Len())
+	case 2:
+		return code, llm.ErrInterrupted
+	case -1:
+		return code, fmt.Errorf("%w: evaluate: llama.cpp refuses the batch of %d tokens", llm.ErrBackend, b.Len())
+	case C.PC_EVALUATE_THREW:
+		return code, backendError("evaluate", &cerr)
+	default:
+		return code, fmt.Errorf("%w: evaluate: llama_decode failed with code %d", llm.ErrBackend, code)
+	}
+}
+
+// resync asks llama.cpp what it kept of the sequences of a failed batch.
+func (m *Model) resync(b *llm.Batch) {
+	for _, s := range b.Sequences {
+		m.slot[s] = 0
+	}
+	for _, s := range b.Sequences {
+		if m.slot[s] != 0 {
+			continue
+		}
+		m.slot[s] = 1
+		if m.info.Recurrent {
+			// llama.cpp takes back a part of these silently wrong.
+			m.trim(int(s), 0)
+		}
+		_, last := m.span(int(s))
+		m.last[s] = int32(last)
+	}
+}
+
+// checkBatch finds what llama.cpp would abort the process for.
+func (m *Model) checkBatch(b *llm.Batch) error {
+	n := b.Len()
+	if len(b.Positions) != n || len(b.Sequences) != n || len(b.Output) != n {
+		return fmt.Errorf("the batch's slices have %d tokens, %d positions, %d sequences, %d outputs: all must be equal",
+			n, len(b.Positions), len(b.Sequences), len(b.Output))
+	}
+	if n == 0 || n > m.info.BatchTokens {
+		return fmt.Errorf("the batch has %d entries: allowed are 1 to %d", n, m.info.BatchTokens)
+	}
+	next := m.slot[:m.info.Slots]
+	for s, last := range m.last {
+		next[s] = last + 1
+	}
+	outputs := 0
+	for i, t := range b.Tokens {
+		if t < 0 || int(t) >= m.size {
+			return fmt.Errorf("entry %d: token %d is outside the vocabulary of %d", i, t, m.size)
+		}
+		s, p := b.Sequences[i], b.Positions[i]
+		if s < 0 || int(s) >= len(next) {
+			return fmt.Errorf("entry %d: sequence %d is outside 0 to %d", i, s, len(next)-1)
+		}
+		if p != next[s] {
+			return fmt.Errorf("entry %d: position %d of sequence %d does not follow: %d is next", i, p, s, next[s])
+		}
+		if int(p) >= m.info.Window {
+			return fmt.Errorf("entry %d: position %d of sequence %d is past the window of %d tokens", i, p, s, m.info.Window)
+		}
+		next[s] = p + 1
+		if b.Output[i] != 0 {
+			outputs++
+		}
+	}
+	if outputs > m.info.Slots {
+		return fmt.Errorf("the batch asks for %d outputs: at most %d, one per slot, are kept", outputs, m.info.Slots)
+	}
+	return nil
+}
+
+// TrimSequence implements llm.Backend.
+func (m *Model) TrimSequence(seq, from int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.context == nil {
+		return fmt.Errorf("%w: trim sequence: %w", llm.ErrBackend, errClosed)
+	}
+	if seq < 0 || seq >= m.info.Slots {
+		return fmt.Errorf("%w: trim sequence: sequence %d is outside 0 to %d", llm.ErrBackend, seq, m.info.Slots-1)
+	}
+	if from < 0 {
+		return fmt.Errorf("%w: trim sequence: position %d is negative", llm.ErrBackend, from)
+	}
+	if from > int(m.last[seq]) {
+		return nil
+	}
+	err := m.trim(seq, from)
+	_, last := m.span(seq)
+	m.last[seq] = int32(last)
+	if err == nil && last >= from {
+		return fmt.Errorf("%w: trim sequence %d from %d: llama.cpp still keeps position %d", llm.ErrBackend, seq, from, last)
+	}
+	return err
+}
+
+// trim removes positions from.. of a sequence. The caller holds mu.
+func (m *Model) trim(seq, from int) error {
+	var cerr C.pc_error
+	if C.pc_sequence_trim(m.context, C.int32_t(seq), C.int32_t(from), &cerr) != C.PC_OK {
+		return backendError(fmt.Sprintf("trim sequence %d from %d", seq, from), &cerr)
+	}
+	return nil
+}
+
+// SequenceSpan implements llm.Backend. A sequence that does not exist, or a
+// closed model, keeps nothing.
+func (m *Model) SequenceSpan(seq int) (first, last int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.context == nil || seq < 0 || seq >= m.info.Slots {
+		return -1, -1
+	}
+	return m.span(seq)
+}
+
+// span asks llama.cpp. The caller holds mu.
+func (m *Model) span(seq int) (first, last int) {
+	var cerr C.pc_error
+	var lo, hi C.int32_t
+	if C.pc_sequence_span(m.context, C.int32_t(seq), &lo, &hi, &cerr) != C.PC_OK || hi < 0 {
+		return -1, -1
+	}
+	return int(lo), int(hi)
+}
+
+// Ticks counts the steps inside evaluations since the model was loaded, and
+// wraps around. While Evaluate runs it moves many times a second: a watchdog
+// that sees it stand still knows that the computation hangs.
+func (m *Model) Ticks() uint32 { return m.control.ticks().Load() }
+
+// Close implements llm.Backend. It aborts a running Evaluate, waits for all
+// running calls and frees the memory. A second call does nothing.
+func (m *Model) Close() error {
+	m.control.abort().Store(1)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.context == nil {
+		return nil
+	}
+	C.pc_context_free(m.context)
+	m.context = nil
+	if model := m.vocabulary.close(); model != nil {
+		C.pc_model_free(model)
+	}
+	drainLog(m.logger, nil)
+	return nil
+}
