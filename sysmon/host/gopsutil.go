@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -57,7 +58,7 @@ func (g *gopsutil) cpuTimes(ctx context.Context) sysmon.Reading[sysmon.CPUTimes]
 	return sysmon.Measured(sysmon.CPUTimes{Busy: seconds(total - idle), Total: seconds(total)}, "/proc/stat")
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+func seconds(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
 
 // memory reads RAM and swap in one look. gopsutil's own Used can underflow,
 // its UsedPercent can be NaN, and where it cannot read anything it returns
