@@ -245,7 +245,7 @@ func Page(m PageModel) templ.Component {
 
 // modules are fetched along with main.js instead of after it.
 var modules = []string{
-	"announce.js", "chat.js", "composer.js", "cursor.js", "dom.js", "live.js",
+	"announce.js", "chat.js", "composer.js", "cursor.js", "dom.js", "figures.js", "follow.js", "live.js",
 	"panel.js", "reader.js", "settings.js", "socket.js", "store.js", "turn.js",
 }
 
