@@ -52,7 +52,7 @@ gemma_part() {
 is_known_good() {
 	local model=$1 identity
 	[[ -f $model ]] || return
-	identity="$(stat -L -c '%s %Y %i' "$model") $sha256"
+	identity="$(stat -L -c '%s %.9Y %i' "$model") $sha256"
 	[[ -f $model.verified && $(<"$model.verified") == "$identity" ]] && return
 	if ! is_intact "$model" "$sha256" "$bytes"; then
 		say "$model is damaged (its size or sha256 is not the pinned one); fetching it anew"
@@ -103,4 +103,4 @@ main() {
 	link_to "$model" "$own"
 }
 
-main "$@"
+[[ ${BASH_SOURCE[0]} != "$0" ]] || main "$@"
