@@ -56,7 +56,7 @@ func TestParseServe(t *testing.T) {
 			files{"my.env": "# a comment\n\n; another\n PICHAT_MODEL = \"a b.gguf\" \nPICHAT_LOG_LEVEL='debug'"}, func(s *Serve) {
 				s.Engine.Model, s.LogLevel = "a b.gguf", "debug"
 			}},
-		{"file by environment", "serve", []string{"PICHAT_CONFIG=my.env"}, files{"my.env": "PICHAT_QUEUE=0"}, func(s *Serve) { s.Queue = 0 }},
+		{"file by environment", "serve", []string{"PICHAT_CONFIG=my.env"}, files{"my.env": "PICHAT_QUEUE=7"}, func(s *Serve) { s.Queue = 7 }},
 		{"a default file that is someone else's", "serve", nil, files{DefaultFile: "denied"}, func(*Serve) {}},
 		{"lists", "serve --allow-host a --allow-host b.example", nil, nil, func(s *Serve) { s.AllowHost = []string{"a", "b.example"} }},
 		{"lists in a variable", "serve", []string{"PICHAT_ALLOW_HOST=a, b"}, nil, func(s *Serve) { s.AllowHost = []string{"a", "b"} }},

@@ -41,13 +41,13 @@ func child(path string) {
 	case "abort":
 		fmt.Fprintln(os.Stderr, "model.cpp:7: GGML_ASSERT(n > 0) failed")
 		_ = syscall.Kill(os.Getpid(), syscall.SIGABRT)
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 	case "kill":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 	case "hang":
 		signal.Ignore(syscall.SIGTERM)
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 	case "memory":
 		Limit(-spareBytes + 1<<30)
 		hoard := make([][]byte, 0, 64)
