@@ -21,6 +21,9 @@ fail() {
 	exit 1
 }
 
+# has tells whether a command is there.
+has() { command -v "$1" >/dev/null; }
+
 # with_lock FILE COMMAND... runs the command alone among all that lock FILE,
 # here or in another clone. The lock goes away with the process, whatever ends it.
 with_lock() {

@@ -33,8 +33,6 @@ readonly test_needs=(
 	"has_venv           python3-venv"
 )
 
-has() { command -v "$1" >/dev/null; }
-
 has_certificates() { [[ -s ${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt} ]]; }
 
 # Asking Python takes 80 ms, so a pip3 command or a finished .venv will do.
