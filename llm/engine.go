@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -203,6 +204,10 @@ func (e *Engine) nudge() {
 // with ErrClosed and later requests are refused. It is called once. It never
 // waits for a client, a log or a lock that is held while anyone else works.
 func (e *Engine) Run(ctx context.Context) error {
+	// One thread for the engine's life: it is worker 0 of every evaluation, and
+	// its CPU time can be told from that of the rest of the program.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	var logging sync.WaitGroup
 	logging.Go(func() { logRecords(e.config.Logger, e.records) })
 	defer logging.Wait()
