@@ -70,6 +70,7 @@ var samples = []string{
 	"مرحبا *بك*\n\n- عربي\n\n😀 end  \nbreak\\\nx",
 	"| a | b |\n|---|---|\n| `x\\|y` | ~~z~~ |\n| 1 |\nafter\n\n- | a |\n  |---|\n",
 	"a\r\n\r\nb\rc\r",
+	"a\nb | c\n--- | -\nb | c\n--\n1 | 2\n\nend",
 	strings.Repeat("> ", 150) + "x\n" + strings.Repeat("- ", 150) + "y\n",
 }
 

@@ -18,6 +18,7 @@ type Stream struct {
 	settle bool     // a line has ended since the last look for finished blocks
 	held   byte     // a '\r' whose '\n' may be still to come
 	marks  marks
+	broken bool // the parser has panicked on this text: it goes on plain
 	total  int // bytes written
 }
 
@@ -43,6 +44,16 @@ func (s *Stream) OpenBytes() int { return len(s.tail) }
 // have changed since the last call. The slice is the caller's.
 func (s *Stream) Render() (from int, blocks []string) {
 	from = s.open
+	defer func() {
+		// The text is not ours, so neither is what it may trip in the parser;
+		// an answer shown plain is better than none.
+		if recover() != nil {
+			s.broken, s.settle = true, false
+			s.blocks = append(s.blocks[:s.open], s.render(s.tail)...)
+			from = min(from, s.open)
+			blocks = slices.Clone(s.blocks[from:])
+		}
+	}()
 	s.blocks = s.blocks[:from]
 	if s.settle {
 		s.finish()
@@ -74,19 +85,23 @@ func (s *Stream) Blocks() []string { return s.blocks }
 // of block ("#" and "#tag").
 func (s *Stream) finish() {
 	complete := s.tail[:bytes.LastIndexByte(s.tail, '\n')+1]
-	if s.total > MaxBytes {
+	if s.broken || s.total > MaxBytes {
 		return
 	}
 	doc := engine.Parser().Parse(text.NewReader(complete))
 	last := doc.LastChild()
-	if last == nil || last == doc.FirstChild() {
+	if last == nil {
 		return
 	}
+	// One paragraph may still become several blocks (text, then a table), all
+	// with its position: they stay open together.
 	start := lineStart(complete, last)
-	if start <= lineStart(complete, doc.FirstChild()) {
-		return // not told where it begins: leave it open
+	for n := last; n != nil && lineStart(complete, n) >= start; n = doc.LastChild() {
+		doc.RemoveChild(doc, n)
 	}
-	doc.RemoveChild(doc, last)
+	if !doc.HasChildren() {
+		return
+	}
 	s.blocks = append(s.blocks, renderBlocks(complete, doc)...)
 	s.open = len(s.blocks)
 	s.tail = bytes.Clone(s.tail[start:])
@@ -94,7 +109,7 @@ func (s *Stream) finish() {
 
 // render returns the blocks of an open text.
 func (s *Stream) render(source []byte) []string {
-	if s.total > MaxBytes {
+	if s.broken || s.total > MaxBytes {
 		if html := Plain(string(source)); html != "" {
 			return []string{html}
 		}
@@ -123,13 +138,6 @@ func renderBlocks(source []byte, doc ast.Node) []string {
 // that is not known.
 func lineStart(source []byte, n ast.Node) int {
 	pos := n.Pos()
-	// A table that was cut off a paragraph carries the paragraph's position;
-	// its header has its own.
-	if first := n.FirstChild(); first != nil && first.Type() == ast.TypeBlock {
-		if p := first.Pos(); p > pos {
-			pos = p
-		}
-	}
 	if pos < 0 || pos > len(source) {
 		return 0
 	}

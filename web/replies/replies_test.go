@@ -1,0 +1,470 @@
+package replies
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pichat/llm"
+	"pichat/web/fault"
+	"pichat/web/markdown"
+	"pichat/web/wire"
+)
+
+const id = "0123456789abcdef"
+
+// script plays events to a stream, one each interval, and ends as the engine
+// does: with a Done in any case.
+func script(every time.Duration, events ...llm.Event) func(context.Context) (*llm.Stream, error) {
+	return func(ctx context.Context) (*llm.Stream, error) {
+		s := llm.NewStream("r")
+		go func() {
+			for _, e := range events {
+				select {
+				case <-time.After(every):
+					s.Send(e)
+				case <-ctx.Done():
+					s.Send(llm.Done{Finish: llm.FinishCancelled})
+					return
+				}
+			}
+			s.Send(llm.Done{Finish: llm.FinishStop})
+		}()
+		return s, nil
+	}
+}
+
+// words is a reply of n tokens at a steady rate, queue and prefill before it.
+func words(n int, every time.Duration) []llm.Event {
+	events := []llm.Event{
+		llm.Queued{Place: 2}, llm.Queued{Place: 1},
+		llm.Prefilling{PromptTokens: 40, Done: 20}, llm.Prefilling{PromptTokens: 40, Done: 40},
+		llm.Delta{Text: "Hm, ", Thought: true, Tokens: 1, At: every}, llm.Delta{Text: "well.", Thought: true, Tokens: 2, At: every},
+	}
+	for i := range n {
+		text := fmt.Sprintf("w%d ", i)
+		if i%10 == 9 {
+			text += "\n\n- "
+		}
+		events = append(events, llm.Delta{Text: text, Tokens: 1, At: time.Duration(i+2) * every})
+	}
+	return events
+}
+
+// page applies frames as a browser does and fails on one that does not fit.
+type page struct {
+	t               *testing.T
+	serial, tokens  int
+	answer, thought string
+	blocks          []string
+	done            *wire.Done
+	kinds           []string
+}
+
+func (p *page) apply(frames []any) {
+	for _, f := range frames {
+		p.one(f)
+	}
+}
+
+func (p *page) one(frame any) {
+	p.t.Helper()
+	serial := 0
+	switch f := frame.(type) {
+	case *wire.Queued:
+		serial = f.Serial
+		p.kinds = append(p.kinds, f.Type)
+	case *wire.Prefilling:
+		serial = f.Serial
+		p.kinds = append(p.kinds, f.Type)
+	case *wire.Text:
+		serial = f.Serial
+		if len(f.Tokens) != len(f.AtS) {
+			p.t.Errorf("%d token groups, %d times", len(f.Tokens), len(f.AtS))
+		}
+		for _, n := range f.Tokens {
+			p.tokens += n
+		}
+		if f.Thought {
+			p.thought += f.Delta
+			break
+		}
+		p.answer += f.Delta
+		if f.From > len(p.blocks) {
+			p.t.Fatalf("text frame %d begins at block %d of %d", serial, f.From, len(p.blocks))
+		}
+		p.blocks = append(p.blocks[:f.From:f.From], f.Blocks...)
+	case *wire.Done:
+		serial, p.done = f.Serial, f
+	}
+	if serial <= p.serial {
+		p.t.Errorf("serial %d after %d", serial, p.serial)
+	}
+	p.serial = serial
+}
+
+// follow watches a reply from the page's serial on until it ends, or for at
+// most frames frames.
+func (p *page) follow(r *Reply, most int) {
+	wake := make(chan struct{}, 1)
+	w := r.Watch(p.serial, func() {
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	})
+	defer w.Close()
+	for n := 0; n < most; {
+		<-wake
+		frames, done := w.Frames()
+		if n+len(frames) > most { // the socket is cut in the middle
+			frames, done = frames[:most-n], false
+		}
+		n += len(frames)
+		p.apply(frames)
+		if done {
+			return
+		}
+	}
+}
+
+const all = 1 << 30
+
+func (p *page) check(answer string) {
+	p.t.Helper()
+	if p.answer != answer {
+		p.t.Errorf("answer %q, want %q", p.answer, answer)
+	}
+	if got, want := strings.Join(p.blocks, ""), markdown.Document(answer); got != want {
+		p.t.Errorf("HTML %s, want %s", got, want)
+	}
+	if p.thought != "Hm, well." || p.done == nil {
+		p.t.Errorf("thought %q, done %v", p.thought, p.done)
+	}
+}
+
+func answerOf(events []llm.Event) (text string, tokens int) {
+	for _, e := range events {
+		if d, ok := e.(llm.Delta); ok {
+			tokens += d.Tokens
+			if !d.Thought {
+				text += d.Text
+			}
+		}
+	}
+	return text, tokens
+}
+
+// A page whose socket is cut after any frame and that comes back at any
+// frame has lost nothing and doubled nothing.
+func TestResumeAtEveryFrame(t *testing.T) {
+	events := words(60, 70*time.Millisecond)
+	answer, tokens := answerOf(events)
+	for _, gap := range []time.Duration{0, 400 * time.Millisecond, 10 * time.Second} {
+		for cut := range 50 {
+			synctest.Test(t, func(t *testing.T) {
+				s := NewStore(Config{})
+				r, err := s.Start("a", id, script(70*time.Millisecond, events...))
+				if err != nil {
+					t.Fatal(err)
+				}
+				p := &page{t: t}
+				p.follow(r, cut)
+				time.Sleep(gap)
+				found, ok := s.Find(id)
+				if !ok {
+					t.Fatal("the reply is gone")
+				}
+				p.follow(found, all)
+				p.check(answer)
+				if p.tokens != tokens {
+					t.Errorf("%d tokens, want %d", p.tokens, tokens)
+				}
+				closeStore(t, s)
+			})
+		}
+	}
+}
+
+func closeStore(t *testing.T, s *Store) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := s.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a page missed comes as few frames: text as one, progress as its last.
+func TestLateWatcherGetsMergedFrames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewStore(Config{})
+		r, _ := s.Start("a", id, script(20*time.Millisecond, words(200, 20*time.Millisecond)...))
+		time.Sleep(30 * time.Second)
+		w := r.Watch(0, func() {})
+		frames, done := w.Frames()
+		w.Close()
+		if !done || len(frames) != 5 {
+			t.Errorf("%d frames, done %v; want queued, prefilling, thought, text, done", len(frames), done)
+		}
+		closeStore(t, s)
+	})
+}
+
+// The first token leaves at once, later ones at most every 90 ms.
+func TestFlushPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewStore(Config{})
+		var events []llm.Event
+		for i := range 400 {
+			events = append(events, llm.Delta{Text: "a ", Tokens: 1, At: time.Duration(i) * 10 * time.Millisecond})
+		}
+		begin := time.Now()
+		r, _ := s.Start("a", id, script(10*time.Millisecond, events...))
+		w := r.Watch(0, func() {})
+		defer w.Close()
+		var at []time.Duration
+		for done := false; !done; {
+			time.Sleep(time.Millisecond)
+			synctest.Wait()
+			var frames []any
+			if frames, done = w.Frames(); len(frames) > 0 {
+				at = append(at, time.Since(begin))
+			}
+		}
+		if at[0] > 11*time.Millisecond {
+			t.Errorf("the first token left after %v", at[0])
+		}
+		if len(at) < 40 || len(at) > 46 {
+			t.Errorf("%d frames in 4 s", len(at))
+		}
+		closeStore(t, s)
+	})
+}
+
+// The last text of a pause is not held back until the next token.
+func TestTextLeavesInAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewStore(Config{})
+		r, _ := s.Start("a", id, func(ctx context.Context) (*llm.Stream, error) {
+			stream := llm.NewStream("r")
+			stream.Send(llm.Delta{Text: "a", Tokens: 1})
+			go func() {
+				time.Sleep(time.Millisecond)
+				stream.Send(llm.Delta{Text: "b", Tokens: 1})
+				<-ctx.Done()
+				stream.Send(llm.Done{Finish: llm.FinishCancelled})
+			}()
+			return stream, nil
+		})
+		w := r.Watch(0, func() {})
+		defer w.Close()
+		time.Sleep(200 * time.Millisecond)
+		p := &page{t: t}
+		frames, _ := w.Frames()
+		p.apply(frames)
+		if p.answer != "ab" {
+			t.Errorf("after 200 ms the page has %q", p.answer)
+		}
+		closeStore(t, s)
+	})
+}
+
+func TestGrace(t *testing.T) {
+	endless := make([]llm.Event, 10_000)
+	for i := range endless {
+		endless[i] = llm.Delta{Text: "x", Tokens: 1, At: time.Duration(i) * 100 * time.Millisecond}
+	}
+	tests := []struct {
+		name string
+		away time.Duration
+		want llm.Finish // "" = still running
+	}{
+		{"back in time", 59 * time.Second, ""},
+		{"too late", 61 * time.Second, llm.FinishCancelled},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := NewStore(Config{})
+				r, _ := s.Start("a", id, script(100*time.Millisecond, endless...))
+				w := r.Watch(0, func() {})
+				time.Sleep(90 * time.Second) // watched: no limit
+				w.Close()
+				w.Close() // twice does no harm
+				time.Sleep(tt.away)
+				w = r.Watch(0, func() {})
+				time.Sleep(90 * time.Second)
+				p := &page{t: t}
+				frames, done := w.Frames()
+				p.apply(frames)
+				if done != (tt.want != "") || done && p.done.Finish != string(tt.want) {
+					t.Errorf("done %v %v", done, p.done)
+				}
+				w.Close()
+				closeStore(t, s)
+			})
+		})
+	}
+}
+
+func TestFinishedRepliesAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewStore(Config{MaxKept: 3, PerOwner: 100})
+		for i := range 5 {
+			if _, err := s.Start("a", fmt.Sprintf("a-reply-%d", i), script(time.Millisecond)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		known := func() (n int) {
+			for i := range 5 {
+				if _, ok := s.Find(fmt.Sprintf("a-reply-%d", i)); ok {
+					n++
+				}
+			}
+			return n
+		}
+		if n := known(); n != 3 {
+			t.Errorf("%d replies are kept, want 3", n)
+		}
+		time.Sleep(5 * time.Minute)
+		if n := known(); n != 0 {
+			t.Errorf("%d replies are kept after 5 minutes", n)
+		}
+		closeStore(t, s)
+	})
+}
+
+func TestStartRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewStore(Config{PerOwner: 2})
+		long := words(1000, time.Second)
+		start := func(owner, id string) error {
+			_, err := s.Start(owner, id, script(time.Second, long...))
+			return err
+		}
+		for _, id := range []string{"", "short", "has space in it", strings.Repeat("a", 65), "ümlaut-ümlaut"} {
+			if err := start("a", id); fault.Of(err).Code != fault.CodeInvalid {
+				t.Errorf("id %q: %v", id, err)
+			}
+		}
+		refused := errors.New("refused")
+		if _, err := s.Start("a", id, func(context.Context) (*llm.Stream, error) { return nil, refused }); !errors.Is(err, refused) {
+			t.Errorf("got %v", err)
+		}
+		if err := start("a", id); err != nil { // the refused one did not take the id
+			t.Error(err)
+		}
+		if err := start("b", id); fault.Of(err).Code != fault.CodeInvalid {
+			t.Errorf("a taken id: %v", err)
+		}
+		if err := start("a", id+"2"); err != nil {
+			t.Error(err)
+		}
+		if err := start("a", id+"3"); fault.Of(err).Code != fault.CodeQueueFull {
+			t.Errorf("the third at once: %v", err)
+		}
+		if err := start("b", id+"4"); err != nil {
+			t.Errorf("another owner: %v", err)
+		}
+		r, _ := s.Find(id)
+		r.Stop()
+		synctest.Wait()
+		if err := start("a", id+"5"); err != nil {
+			t.Errorf("after one has ended: %v", err)
+		}
+		closeStore(t, s)
+		if err := start("c", id+"6"); !errors.Is(err, llm.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+	})
+}
+
+func TestCloseGivesUpAtItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewStore(Config{})
+		stream := llm.NewStream("r")
+		_, err := s.Start("a", id, func(context.Context) (*llm.Stream, error) { return stream, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := s.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		stream.Send(llm.Done{Finish: llm.FinishCancelled})
+		closeStore(t, s)
+	})
+}
+
+func TestDoneTellsTheFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewStore(Config{Verdict: func(o Outcome) string { return o.Answer + "|" + o.Error }})
+		stream := llm.NewStream("r")
+		stream.Send(llm.Delta{Text: "half", Tokens: 1})
+		stream.Send(llm.Done{Finish: llm.FinishError, Err: fmt.Errorf("%w: secret", llm.ErrBackend)})
+		r, _ := s.Start("a", id, func(context.Context) (*llm.Stream, error) { return stream, nil })
+		p := &page{t: t}
+		p.follow(r, all)
+		if p.done.Finish != "error" || !strings.HasPrefix(p.done.HTML, "half|the model failed") || strings.Contains(p.done.Error, "secret") {
+			t.Errorf("got %+v", p.done)
+		}
+		closeStore(t, s)
+	})
+}
+
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewStore(Config{})
+		if _, ok := s.Pace(); ok {
+			t.Error("a pace without a reply")
+		}
+		var events []llm.Event
+		for i := range 100 {
+			events = append(events, llm.Delta{Text: "a ", Tokens: 1, At: time.Duration(i+1) * 200 * time.Millisecond})
+		}
+		if _, err := s.Start("a", id, script(200*time.Millisecond, events...)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if pace, ok := s.Pace(); !ok || pace < 4.9 || pace > 5.1 {
+			t.Errorf("pace %.2f %v, want 5", pace, ok)
+		}
+		time.Sleep(time.Minute)
+		if _, ok := s.Pace(); ok {
+			t.Error("a pace after the reply")
+		}
+		closeStore(t, s)
+	})
+}
+
+// Watchers come and go while text comes in; run with -race.
+func TestManyWatchers(t *testing.T) {
+	events := words(300, time.Millisecond)
+	answer, _ := answerOf(events)
+	s := NewStore(Config{Flush: time.Millisecond})
+	r, err := s.Start("a", id, script(0, events...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			p := &page{t: t}
+			for p.done == nil {
+				p.follow(r, 1+i)
+				s.Pace()
+			}
+			p.check(answer)
+		})
+	}
+	wg.Wait()
+	closeStore(t, s)
+}
