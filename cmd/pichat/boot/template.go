@@ -33,7 +33,7 @@ func (t template) Info() llm.TemplateInfo {
 func templateOf(m *llamacpp.Model) (*chattmpl.Template, error) {
 	meta := m.Meta()
 	if meta.ChatTemplate == "" {
-		return chattmpl.Fallback(), nil
+		return chattmpl.Fallback(m.Specials()), nil
 	}
 	return chattmpl.New(chattmpl.Source{
 		Template: meta.ChatTemplate,

@@ -60,7 +60,7 @@ type Ask struct {
 	Seed        *uint32  `placeholder:"N" range:"0..4294967295" help:"Repeat the random choices of an earlier answer (default: another seed each time)."`
 	TargetPace  float64  `placeholder:"N" default:"11" range:"0.1..1000" help:"Pace in tokens/s that the verdict is about (default 11)."`
 	Engine      `embed:""`
-	LogLevel    string `placeholder:"LEVEL" default:"warn" oneof:"debug,info,warn,error" help:"Least serious log lines to print: debug, info, warn (default), error."`
+	LogLevel    string `placeholder:"LEVEL" default:"error" oneof:"debug,info,warn,error" help:"Least serious log lines to print: debug, info, warn, error (default)."`
 }
 
 // Doctor is the command that checks everything the service needs.
@@ -69,7 +69,7 @@ type Doctor struct {
 	Listen   string `placeholder:"ADDR" default:":8080" check:"listen" help:"Address and port the service is to listen on (default :8080)."`
 	Slots    int    `placeholder:"N" default:"auto" range:"1..64" auto:"" help:"Serving places the memory must hold (default 4, fewer where memory is short)."`
 	Engine   `embed:""`
-	LogLevel string `placeholder:"LEVEL" default:"warn" oneof:"debug,info,warn,error" help:"Least serious log lines to print: debug, info, warn (default), error."`
+	LogLevel string `placeholder:"LEVEL" default:"error" oneof:"debug,info,warn,error" help:"Least serious log lines to print: debug, info, warn, error (default)."`
 }
 
 // Model holds the commands about model files.
@@ -88,7 +88,7 @@ type ModelInfo struct {
 // ModelCheck is the command that tries a model file.
 type ModelCheck struct {
 	File     string `arg:"" placeholder:"FILE" help:"A GGUF file."`
-	LogLevel string `placeholder:"LEVEL" default:"warn" oneof:"debug,info,warn,error" help:"Least serious log lines to print: debug, info, warn (default), error."`
+	LogLevel string `placeholder:"LEVEL" default:"error" oneof:"debug,info,warn,error" help:"Least serious log lines to print: debug, info, warn, error (default)."`
 }
 
 // Version is the command that shows versions.
