@@ -19,7 +19,7 @@ type Stream struct {
 	held   byte     // a '\r' whose '\n' may be still to come
 	marks  marks
 	broken bool // the parser has panicked on this text: it goes on plain
-	total  int // bytes written
+	total  int  // bytes written
 }
 
 // Write appends text, which should be valid UTF-8. It renders nothing.
