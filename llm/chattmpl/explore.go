@@ -112,7 +112,7 @@ func (t *Template) exploreThinking(source string, user []Message) {
 		}
 	}
 	for _, s := range toggles {
-		if !mentions(source, s.name) {
+		if !mentions(source, s.name) || s.off.IsString() && !quotes(source, s.off.AsString()) {
 			continue
 		}
 		t.toggle = &s
@@ -131,7 +131,7 @@ func (t *Template) exploreThinking(source string, user []Message) {
 // off a message and takes without complaint.
 func (t *Template) exploreThoughts(source string, user []Message) {
 	for _, name := range thoughtNames {
-		if regexp.MustCompile(`\.` + name + `\b|['"]` + name + `['"]`).MatchString(source) {
+		if quotes(source, name) || strings.Contains(source, "."+name) {
 			t.thoughts = append(t.thoughts, name)
 		}
 	}
@@ -149,6 +149,11 @@ func (t *Template) exploreThoughts(source string, user []Message) {
 // mentions reports whether a source uses an identifier.
 func mentions(source, name string) bool {
 	return regexp.MustCompile(`\b` + name + `\b`).MatchString(source)
+}
+
+// quotes reports whether a source holds a word as a string literal.
+func quotes(source, word string) bool {
+	return strings.Contains(source, `'`+word+`'`) || strings.Contains(source, `"`+word+`"`)
 }
 
 // endsInThought reports whether a prompt ends right behind the opening of a
