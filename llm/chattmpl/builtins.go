@@ -114,13 +114,24 @@ func boundedRange(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, er
 	return jinja.NewList(items), nil
 }
 
-// steps returns the function that prepare puts into loops and macros. It fails
-// once a render has taken more than limit steps.
+// maxDepth bounds macros inside each other: the evaluator recurses, and a full
+// stack ends the process.
+const maxDepth = 200
+
+// steps returns the function that prepare puts into templates: at the head of
+// a loop's body, and with 1 and -1 at the head and the end of a macro's. It
+// fails once a render has taken more than limit steps, or recurses too far.
 func steps(limit int) jinja.Value {
-	taken := 0
-	return jinja.NewCallable("step", func([]jinja.Value, map[string]jinja.Value) (jinja.Value, error) {
+	taken, depth := 0, int64(0)
+	return jinja.NewCallable("step", func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+		if len(args) == 1 && args[0].IsInt() {
+			depth += args[0].AsInt()
+		}
 		if taken++; taken > limit {
 			return jinja.Undefined(), fmt.Errorf("it runs away: more than %d loop steps", limit)
+		}
+		if depth > maxDepth {
+			return jinja.Undefined(), fmt.Errorf("it runs away: more than %d macros inside each other", maxDepth)
 		}
 		return jinja.NewString(""), nil
 	})

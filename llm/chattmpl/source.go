@@ -21,8 +21,8 @@ const (
 //
 // White space is settled here, by Jinja2's rules with trim_blocks and
 // lstrip_blocks, and all text becomes string literals, which nobody trims.
-// Every loop and macro body gets a call of the function named step, so that a
-// template that runs away can be ended. Line numbers stay as they were.
+// Every loop and macro body gets calls of the function named step (see steps),
+// so that a template that runs away can be ended. Line numbers stay as they were.
 func prepare(source, step string) (string, error) {
 	if len(source) > maxSourceBytes {
 		return "", fmt.Errorf("it has %d bytes, at most %d are allowed", len(source), maxSourceBytes)
@@ -71,8 +71,11 @@ func (r *rewriter) next() error {
 		return err
 	}
 	after := r.rightTrim(right, kind)
+	if kind == '%' && firstWord(body) == "endmacro" {
+		r.out.WriteString("{{ " + r.step + "(-1) }}")
+	}
 	r.emit(kind, newlines(before[len(kept):])+body+newlines(after))
-	return r.loops(kind, body)
+	return r.count(kind, body)
 }
 
 // tagStart returns where the next tag opens, or -1.
@@ -153,16 +156,18 @@ func (r *rewriter) emit(kind byte, body string) {
 	}
 }
 
-// loops counts blocks and puts the step call at the head of bodies that can
+// count counts blocks and puts the step call at the head of bodies that can
 // run more than once.
-func (r *rewriter) loops(kind byte, body string) error {
+func (r *rewriter) count(kind byte, body string) error {
 	if kind != '%' {
 		return nil
 	}
-	word := firstWord(body)
-	switch word {
-	case "for", "macro":
+	switch firstWord(body) {
+	case "for":
 		r.out.WriteString("{{ " + r.step + "() }}")
+		r.blocks++
+	case "macro":
+		r.out.WriteString("{{ " + r.step + "(1) }}")
 		r.blocks++
 	case "if", "call", "filter":
 		r.blocks++
