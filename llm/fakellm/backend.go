@@ -325,8 +325,10 @@ func (b *Backend) TrimSequence(seq, from int) error {
 	}
 	s.tokens = s.tokens[:from]
 	if from <= s.first {
-		// What is left has no cells inside of the window: as good as nothing.
 		*s = sequence{tokens: s.tokens[:0]}
+		if from > 0 {
+			return fmt.Errorf("%w: trim sequence: the positions before %d have left the sliding window, nothing is kept", llm.ErrBackend, from)
+		}
 	}
 	return nil
 }

@@ -242,6 +242,15 @@ func TestSlidingWindowAndRecurrent(t *testing.T) {
 	if first, last := b.SequenceSpan(0); first != 6 || last != 9 {
 		t.Errorf("a window of 4 keeps %d to %d, want 6 to 9", first, last)
 	}
+	if err := b.TrimSequence(0, 8); err != nil {
+		t.Error(err)
+	}
+	if err := b.TrimSequence(0, 3); !errors.Is(err, llm.ErrBackend) {
+		t.Errorf("cutting before the window gave %v, want ErrBackend", err)
+	}
+	if _, last := b.SequenceSpan(0); last != -1 {
+		t.Errorf("position %d is kept, want none", last)
+	}
 	b = New(Config{Recurrent: true})
 	fill(b)
 	if err := b.TrimSequence(0, 5); !errors.Is(err, llm.ErrBackend) {

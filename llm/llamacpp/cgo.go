@@ -51,5 +51,12 @@ func backendError(op string, cerr *C.pc_error) error {
 	return fmt.Errorf("%w: %s: %s", llm.ErrBackend, op, text)
 }
 
+// freeModel frees a model; nil is allowed.
+func freeModel(model *C.pc_model) {
+	if model != nil {
+		C.pc_model_free(model)
+	}
+}
+
 // errClosed is what a closed Model answers.
 var errClosed = errors.New("the model is closed")

@@ -171,10 +171,18 @@ func (m *Model) TrimSequence(seq, from int) error {
 	}
 	err := m.trim(seq, from)
 	_, last := m.span(seq)
-	m.last[seq] = int32(last)
-	if err == nil && last >= from {
-		return fmt.Errorf("%w: trim sequence %d from %d: llama.cpp still keeps position %d", llm.ErrBackend, seq, from, last)
+	switch {
+	case err != nil || from == 0:
+	case last >= from:
+		err = fmt.Errorf("%w: trim sequence %d from %d: llama.cpp still keeps position %d", llm.ErrBackend, seq, from, last)
+	case last < from-1:
+		// The sliding window has moved on past what should stay. llama.cpp
+		// reports success, and keeps cells of the layers without a window.
+		err = fmt.Errorf("%w: trim sequence %d from %d: the positions before have left the sliding window, nothing is kept", llm.ErrBackend, seq, from)
+		m.trim(seq, 0)
+		_, last = m.span(seq)
 	}
+	m.last[seq] = int32(last)
 	return err
 }
 

@@ -92,8 +92,8 @@ func load(ctx context.Context, config Config) (_ *Model, err error) {
 	if l.vocabulary, err = readVocabulary(l.model); err != nil {
 		return nil, err
 	}
-	if l.vocabulary.kind == vocabWPM {
-		return nil, errors.New("the model's vocabulary is of the BERT kind: it is made for embeddings and cannot write text")
+	if l.vocabulary.forEmbeddings() {
+		return nil, errors.New("the model's vocabulary is of a kind that is made for embeddings: it cannot write text")
 	}
 	if err = l.makeContext(); err != nil {
 		return nil, err

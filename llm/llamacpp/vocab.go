@@ -118,6 +118,11 @@ func (v *vocabulary) text(t llm.Token) string {
 	return C.GoString(text)
 }
 
+// forEmbeddings reports whether the vocabulary is of a kind that only models
+// for embeddings and translation have (BERT's WordPiece, T5's Unigram). Such a
+// one does not give every text back.
+func (v *vocabulary) forEmbeddings() bool { return v.kind == vocabWPM || v.kind == vocabUGM }
+
 // findGuard looks for a character that keeps a part of a text from being taken
 // for the text's beginning. SentencePiece vocabularies put a space before the
 // first text and after each special token, so a second part tokenized on its
@@ -125,7 +130,7 @@ func (v *vocabulary) text(t llm.Token) string {
 // own byte's holds, the space comes before that character, and both are
 // dropped afterwards.
 func (v *vocabulary) findGuard() error {
-	if v.kind != vocabSPM && v.kind != vocabUGM {
+	if v.kind != vocabSPM {
 		return nil
 	}
 	for guard := byte(1); guard < ' '; guard++ {
