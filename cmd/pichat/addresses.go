@@ -41,6 +41,19 @@ func addresses(listener netip.AddrPort, interfaces []net.Interface, addrs func(n
 	return list
 }
 
+// bestFirst lists the URLs with those that others can use in front.
+func bestFirst(list []address) []string {
+	var network, here []string
+	for _, a := range list {
+		if a.here {
+			here = append(here, a.url)
+		} else {
+			network = append(network, a.url)
+		}
+	}
+	return append(network, here...)
+}
+
 // reachable picks the addresses of a network card that others can use.
 func reachable(addrs []net.Addr, v6 bool) []netip.Addr {
 	var four, six []netip.Addr

@@ -67,6 +67,8 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 
 func (a *app) dispatch(ctx context.Context, command any) error {
 	switch c := command.(type) {
+	case *config.Serve:
+		return a.serve(ctx, c)
 	case *config.Ask:
 		return a.ask(ctx, c)
 	case *config.Doctor:

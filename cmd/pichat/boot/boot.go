@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"pichat/cmd/pichat/probe"
 	"pichat/llm"
@@ -55,7 +56,7 @@ func Inspect(c Config) (*Candidate, error) {
 	}
 	plan, err := Fit(info, c.Wish, c.Memory)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, about(path, err)
 	}
 	return &Candidate{Path: path, Info: info, Plan: plan}, nil
 }
@@ -76,7 +77,7 @@ func (r *Running) Close() error { return r.Model.Close() }
 func Load(ctx context.Context, c Config, candidate *Candidate, progress func(float64, string)) (*Running, error) {
 	progress(0, "trying the model file in a process of its own")
 	if err := c.Prober.Check(ctx, candidate.Path); err != nil {
-		return nil, fmt.Errorf("%s: %w", candidate.Path, err)
+		return nil, about(candidate.Path, err)
 	}
 	progress(0, "loading the model")
 	model, err := llamacpp.Load(ctx, llamacpp.Config{
@@ -94,7 +95,7 @@ func Load(ctx context.Context, c Config, candidate *Candidate, progress func(flo
 	format, err := templateOf(model)
 	if err != nil {
 		_ = model.Close()
-		return nil, fmt.Errorf("%s: %w", candidate.Path, err)
+		return nil, about(candidate.Path, err)
 	}
 	engine := llm.NewEngine(llm.EngineConfig{
 		Backend:    model,
@@ -104,4 +105,12 @@ func Load(ctx context.Context, c Config, candidate *Candidate, progress func(flo
 		Logger:     c.Logger,
 	})
 	return &Running{Engine: engine, Model: model}, nil
+}
+
+// about names the file in front of an error that does not name it itself.
+func about(path string, err error) error {
+	if strings.Contains(err.Error(), path) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }

@@ -41,8 +41,8 @@ func TestParseServe(t *testing.T) {
 		change func(*Serve)
 	}{
 		{"defaults", "serve", nil, nil, func(*Serve) {}},
-		{"flags", "serve --listen 127.0.0.1:0 -m a.gguf --slots=2 --context auto --grace 0s --no-qr", nil, nil, func(s *Serve) {
-			s.Listen, s.Engine.Model, s.Slots, s.Grace, s.NoQR = "127.0.0.1:0", "a.gguf", 2, 0, true
+		{"flags", "serve --listen 127.0.0.1:0 -m a.gguf --slots=2 --context auto --grace 5s --no-qr", nil, nil, func(s *Serve) {
+			s.Listen, s.Engine.Model, s.Slots, s.Grace, s.NoQR = "127.0.0.1:0", "a.gguf", 2, 5*time.Second, true
 		}},
 		{"environment", "serve", []string{"PICHAT_SLOTS=3", "PICHAT_PREFILL_THREADS=4", "PICHAT_NO_QR=yes", "HOME=/x"}, nil, func(s *Serve) {
 			s.Slots, s.PrefillThreads, s.NoQR = 3, 4, true
@@ -126,8 +126,8 @@ func TestParseFaults(t *testing.T) {
 		{"serve --context 99999999999999999999", nil, []string{"--context 99999999999999999999: allowed are 128 to 1048576, or auto"}},
 		{"serve --context 4k", nil, []string{`--context 4k: "4k" is not a whole number; allowed are 128 to 1048576, or auto`}},
 		{"serve --target-pace NaN", nil, []string{"--target-pace NaN: allowed are 0.1 to 1000"}},
-		{"serve --grace 5", nil, []string{`--grace 5: "5" is not a time such as 30s or 2m; allowed are 0s to 1h`}},
-		{"serve --grace 2h", nil, []string{"--grace 2h: allowed are 0s to 1h"}},
+		{"serve --grace 5", nil, []string{`--grace 5: "5" is not a time such as 30s or 2m; allowed are 1s to 1h`}},
+		{"serve --grace 2h", nil, []string{"--grace 2h: allowed are 1s to 1h"}},
 		{"serve --listen 8080", nil, []string{"--listen 8080: allowed is HOST:PORT or :PORT, such as :8080 or 127.0.0.1:8080"}},
 		{"serve --listen :99999", nil, []string{"--listen :99999: allowed is HOST:PORT or :PORT, such as :8080 or 127.0.0.1:8080"}},
 		{"serve --allow-host http://a/", nil, []string{"--allow-host http://a/: allowed is a host name alone, such as box.example.org, without http://, port or path"}},
@@ -209,4 +209,17 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("got %v and %v", inv, err)
 		}
 	})
+}
+
+// The example that comes with the service must be true, with its commented
+// settings too.
+func TestEnvironmentExample(t *testing.T) {
+	data, err := os.ReadFile("../../../systemd/pichat.env")
+	if err != nil {
+		t.Skip(err)
+	}
+	text := strings.ReplaceAll(string(data), "#"+EnvPrefix, EnvPrefix)
+	if _, err := Parse([]string{"serve"}, nil, files{DefaultFile: text}.read); err != nil {
+		t.Error(err)
+	}
 }

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"pichat/cmd/pichat/boot"
+	"pichat/cmd/pichat/config"
+	"pichat/cmd/pichat/doctor"
+	"pichat/llm"
+	"pichat/llm/fakellm"
+	"pichat/llm/llamacpp"
+	"pichat/sysmon"
+	"pichat/sysmon/host"
+	"pichat/web"
+)
+
+// parting is how long a server whose model failed goes on, so that open pages
+// and those that try again can show why.
+const parting = 2 * time.Second
+
+// scriptedPace is the scripted backend's where none is asked for, tokens/s;
+// scriptedPrefill is how fast it reads.
+const (
+	scriptedPace    = 20
+	scriptedPrefill = 200
+)
+
+// server is everything that runs while the page is served.
+type server struct {
+	*app
+	config   *config.Serve
+	log      *slog.Logger
+	listener net.Listener
+	urls     []address
+	service  *llm.Service
+	sampler  *sysmon.Sampler
+	web      *web.Server
+}
+
+// serve listens at once and then brings the model up; the page shows how far
+// it is. It returns nil when ctx ended it, and an error when the server could
+// not begin or lost its model: under systemd that means a restart and a line
+// in the journal.
+func (a *app) serve(ctx context.Context, c *config.Serve) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
+	if err != nil {
+		return doctor.ListenError(c.Listen, err)
+	}
+	s, err := a.newServer(c, listener)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	return s.run(ctx)
+}
+
+// newServer wires the parts. Nothing runs yet.
+func (a *app) newServer(c *config.Serve, listener net.Listener) (*server, error) {
+	s := &server{app: a, config: c, log: a.logger(c.LogLevel), listener: listener, service: new(llm.Service)}
+	cards, err := net.Interfaces()
+	if err != nil {
+		s.log.Warn("the network cards cannot be listed", "err", err)
+	}
+	s.urls = addresses(listener.Addr().(*net.TCPAddr).AddrPort(), cards, func(i net.Interface) ([]net.Addr, error) { return i.Addrs() })
+	s.sampler, err = sysmon.New(host.Readers(host.Config{Logger: s.log}), sysmon.Config{Logger: s.log})
+	if err != nil {
+		return nil, err
+	}
+	hostname, err := os.Hostname()
+	if err != nil {
+		s.log.Warn("the machine's name is not known", "err", err)
+	}
+	pace := 0.0
+	if s.scripted() {
+		pace = s.pace()
+	}
+	s.web, err = web.New(web.Config{
+		Service:       s.service,
+		Vitals:        s.sampler,
+		Version:       version,
+		Hostname:      hostname,
+		AllowHosts:    c.AllowHost,
+		Addresses:     bestFirst(s.urls),
+		TargetTPS:     c.TargetPace,
+		Grace:         c.Grace,
+		MaxTokens:     c.MaxTokens,
+		ScriptPaceTPS: pace,
+		Logger:        s.log,
+	})
+	return s, err
+}
+
+func (s *server) scripted() bool { return s.config.Backend == "scripted" }
+
+func (s *server) pace() float64 {
+	if s.config.Pace == 0 {
+		return scriptedPace
+	}
+	return s.config.Pace
+}
+
+// run serves until ctx ends or something fails, in this order at the end: no
+// new requests, the engine stops and ends every reply, pages and API clients
+// are told, the listener closes.
+func (s *server) run(ctx context.Context) error {
+	outer, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	parts, outer := errgroup.WithContext(outer)
+	parts.Go(func() error {
+		if err := s.sampler.Run(outer); err != nil {
+			s.log.Warn("the board's readings ended badly", "err", err) // no reason to fail
+		}
+		return nil
+	})
+	parts.Go(func() error { return s.web.Serve(outer, s.listener) })
+
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(outer, cancel)() // a broken server needs no model
+	defer context.AfterFunc(ctx, s.service.SetStopping)()
+
+	err := s.serveModel(inner)
+	if err != nil && inner.Err() == nil {
+		s.service.SetFailed(err)
+		s.part(ctx, err)
+	} else {
+		err = nil // what fails while it is being stopped does not count
+	}
+	stop()
+	return errors.Join(err, parts.Wait())
+}
+
+// part lets pages show why the server ends, where nobody reads its terminal.
+func (s *server) part(ctx context.Context, why error) {
+	if isTerminal(s.stderr) {
+		return
+	}
+	s.log.Error("no model: ending in a moment", "err", oneLine(why))
+	select {
+	case <-time.After(parting):
+	case <-ctx.Done():
+	}
+}
+
+// serveModel brings the model up and runs its engine until ctx ends.
+func (s *server) serveModel(ctx context.Context) error {
+	if s.scripted() {
+		return s.serveScript(ctx)
+	}
+	begin := time.Now()
+	s.service.SetLoading(0, "checking the model file")
+	c := s.boot(ctx, s.config.Engine, s.config.Slots, s.config.Queue, s.log)
+	candidate, err := boot.Inspect(c)
+	if err != nil {
+		return err
+	}
+	s.announce()
+	s.logPlan(candidate)
+	running, err := boot.Load(ctx, c, candidate, s.service.SetLoading)
+	if err != nil {
+		return err
+	}
+	s.service.SetReady(running.Engine)
+	s.logReady(running.Engine.Info(), time.Since(begin))
+	return errors.Join(running.Engine.Run(ctx), running.Close())
+}
+
+// serveScript runs an engine over the scripted backend until ctx ends.
+func (s *server) serveScript(ctx context.Context) error {
+	slots, window := s.config.Slots, s.config.Context
+	if slots == 0 {
+		slots = 4
+	}
+	engine := llm.NewEngine(llm.EngineConfig{
+		Backend: fakellm.New(fakellm.Config{
+			Slots: slots, Window: window, Script: fakellm.DefaultScript,
+			Pace: s.pace(), PrefillSpeed: scriptedPrefill,
+		}),
+		Template:   fakellm.Template{Thinking: true},
+		QueueLimit: s.config.Queue,
+		MaxTokens:  s.config.MaxTokens,
+		Logger:     s.log,
+	})
+	s.announce()
+	s.service.SetReady(engine)
+	s.log.Info("scripted: no model answers here", "pace", s.pace(), "slots", slots)
+	return engine.Run(ctx)
+}
+
+// announce prints where the page is.
+func (s *server) announce() {
+	fmt.Fprintf(s.stdout, "pichat %s serves its page at\n", version)
+	network := ""
+	for _, u := range s.urls {
+		where := "on the network"
+		if u.here {
+			where = "on this machine"
+		} else if network == "" {
+			network = u.url
+		}
+		fmt.Fprintf(s.stdout, "  %-16s %s\n", where, u.url)
+	}
+	if network == "" || s.config.NoQR || !isTerminal(s.stdout) {
+		return
+	}
+	if code, err := qrCode(network); err == nil {
+		fmt.Fprintf(s.stdout, "\n%s\n", code)
+	}
+}
+
+// logPlan says what is about to be loaded, before it is.
+func (s *server) logPlan(c *boot.Candidate) {
+	for _, w := range c.Plan.Warnings {
+		s.log.Warn(w)
+	}
+	s.log.Info("loading", "model", c.Path, "slots", c.Plan.Slots, "window", c.Plan.Window,
+		"needs", boot.Bytes(c.Plan.Need.Total()), "context", boot.Bytes(c.Plan.Need.KV))
+}
+
+func (s *server) logReady(info llm.ModelInfo, took time.Duration) {
+	e := llamacpp.Engine()
+	s.log.Info("ready", "model", info.Name, "quantization", info.Quantization, "parameters", boot.Count(info.Parameters),
+		"slots", info.Slots, "window", info.Window, "kv", boot.Bytes(info.KVBytes),
+		"decode_threads", info.DecodeThreads, "prefill_threads", info.PrefillThreads,
+		"llama_cpp", e.Version+" "+e.Commit, "flavour", e.Flavour, "took", took.Round(time.Millisecond))
+}
