@@ -28,8 +28,8 @@ const composer = new Composer({
 
 const socket = new Socket({
   hello: () => chat.hello(),
-  up: () => { lost(""); composer.problem(""); },
-  down: () => lost("Connection lost. What you see stays; reconnecting."),
+  up: () => { root.dataset.connected = "yes"; lost(""); composer.problem(""); },
+  down: () => { root.dataset.connected = "no"; lost("Connection lost. What you see stays; reconnecting."); },
   frame,
 });
 
