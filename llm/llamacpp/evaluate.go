@@ -68,7 +68,6 @@ func (m *Model) interruptible(ctx context.Context, b *llm.Batch) (int, error) {
 
 // decode calls C and puts its code into words.
 func (m *Model) decode(b *llm.Batch) (int, error) {
-	var cerr C.pc_error
 	var prefill C.int
 	if b.Prefill {
 		prefill = 1
@@ -77,7 +76,7 @@ func (m *Model) decode(b *llm.Batch) (int, error) {
 		(*C.int32_t)(unsafe.Pointer(&b.Tokens[0])),
 		(*C.int32_t)(unsafe.Pointer(&b.Positions[0])),
 		(*C.int32_t)(unsafe.Pointer(&b.Sequences[0])),
-		(*C.int8_t)(unsafe.Pointer(&b.Output[0])), prefill, &cerr))
+		(*C.int8_t)(unsafe.Pointer(&b.Output[0])), prefill, &m.cerr))
 	switch code {
 	case 0:
 		return 0, nil
@@ -88,7 +87,7 @@ func (m *Model) decode(b *llm.Batch) (int, error) {
 	case -1:
 		return code, fmt.Errorf("%w: evaluate: llama.cpp refuses the batch of %d tokens", llm.ErrBackend, b.Len())
 	case C.PC_EVALUATE_THREW:
-		return code, backendError("evaluate", &cerr)
+		return code, backendError("evaluate", &m.cerr)
 	default:
 		return code, fmt.Errorf("%w: evaluate: llama_decode failed with code %d", llm.ErrBackend, code)
 	}
@@ -188,9 +187,8 @@ func (m *Model) TrimSequence(seq, from int) error {
 
 // trim removes positions from.. of a sequence. The caller holds mu.
 func (m *Model) trim(seq, from int) error {
-	var cerr C.pc_error
-	if C.pc_sequence_trim(m.context, C.int32_t(seq), C.int32_t(from), &cerr) != C.PC_OK {
-		return backendError(fmt.Sprintf("trim sequence %d from %d", seq, from), &cerr)
+	if C.pc_sequence_trim(m.context, C.int32_t(seq), C.int32_t(from), &m.cerr) != C.PC_OK {
+		return backendError(fmt.Sprintf("trim sequence %d from %d", seq, from), &m.cerr)
 	}
 	return nil
 }
@@ -208,9 +206,8 @@ func (m *Model) SequenceSpan(seq int) (first, last int) {
 
 // span asks llama.cpp. The caller holds mu.
 func (m *Model) span(seq int) (first, last int) {
-	var cerr C.pc_error
 	var lo, hi C.int32_t
-	if C.pc_sequence_span(m.context, C.int32_t(seq), &lo, &hi, &cerr) != C.PC_OK || hi < 0 {
+	if C.pc_sequence_span(m.context, C.int32_t(seq), &lo, &hi, &m.cerr) != C.PC_OK || hi < 0 {
 		return -1, -1
 	}
 	return int(lo), int(hi)

@@ -39,7 +39,8 @@ type Model struct {
 	context *C.pc_context // nil once closed
 	last    []int32       // [slots] last position kept, -1 when empty
 	outputs []bool        // [n] which entries of the last batch have logits
-	slot    [maxSlots]int32
+	slot    [maxSlots]int32 // scratch of one call
+	cerr    C.pc_error      // the text of the last failure in C
 }
 
 var _ llm.Backend = (*Model)(nil)

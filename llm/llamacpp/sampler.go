@@ -109,10 +109,9 @@ func (s *sampler) Sample(i int) (llm.Token, error) {
 	if i < 0 || i >= len(m.outputs) || !m.outputs[i] {
 		return -1, fmt.Errorf("%w: sample: entry %d of the last batch has no output", llm.ErrBackend, i)
 	}
-	var cerr C.pc_error
 	var token C.int32_t
-	if C.pc_sample(s.c, m.context, C.int32_t(i), &token, &cerr) != C.PC_OK {
-		return -1, backendError("sample", &cerr)
+	if C.pc_sample(s.c, m.context, C.int32_t(i), &token, &m.cerr) != C.PC_OK {
+		return -1, backendError("sample", &m.cerr)
 	}
 	return llm.Token(token), nil
 }

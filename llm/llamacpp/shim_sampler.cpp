@@ -77,24 +77,14 @@ void restore(pc_sampler &s, float *logits) {
     s.saved.clear();
 }
 
-// argmax returns the token with the largest finite logit, the first of equals,
-// or -1 when there is none.
-llama_token argmax(const float *logits, int32_t n) {
+// for_larger calls visit for every block of logits that may hold one larger
+// than *bar, which visit may raise. Most blocks hold none, and finding that out
+// is fast: the lanes let the compiler use vector instructions. A NaN never wins
+// a comparison.
+template <typename F> void for_larger(const float *logits, int32_t n, const float *bar, F visit) {
     constexpr int32_t block = 512, lanes = 16;
-    float best = -INFINITY;
-    llama_token token = -1;
-    const auto search = [&](int32_t begin, int32_t end) {
-        for (int32_t i = begin; i < end; i++) {
-            if (logits[i] > best && finite(logits[i])) {
-                best = logits[i];
-                token = i;
-            }
-        }
-    };
     int32_t begin = 0;
     for (; begin + block <= n; begin += block) {
-        // Only a block that holds a larger value is searched. The lanes let the
-        // compiler use vector instructions; a NaN never wins a comparison.
         float top[lanes];
         std::fill(top, top + lanes, -INFINITY);
         for (int32_t i = begin; i < begin + block; i += lanes) {
@@ -102,11 +92,26 @@ llama_token argmax(const float *logits, int32_t n) {
                 top[k] = logits[i + k] > top[k] ? logits[i + k] : top[k];
             }
         }
-        if (*std::max_element(top, top + lanes) > best) {
-            search(begin, begin + block);
+        if (*std::max_element(top, top + lanes) > *bar) {
+            visit(begin, begin + block);
         }
     }
-    search(begin, n);
+    visit(begin, n);
+}
+
+// argmax returns the token with the largest finite logit, the first of equals,
+// or -1 when there is none.
+llama_token argmax(const float *logits, int32_t n) {
+    float best = -INFINITY;
+    llama_token token = -1;
+    for_larger(logits, n, &best, [&](int32_t begin, int32_t end) {
+        for (int32_t i = begin; i < end; i++) {
+            if (logits[i] > best && finite(logits[i])) {
+                best = logits[i];
+                token = i;
+            }
+        }
+    });
     return token;
 }
 
@@ -132,19 +137,20 @@ bool select(pc_sampler &s, const float *logits) {
     // A heap of the k largest so far with the smallest of them in front. Equal
     // logits: the lower token stays, since ids only grow.
     float least = -INFINITY;
-    for (llama_token t = 0; t < s.n_vocab; t++) {
-        const float l = logits[t];
-        if (!(l > least) || !finite(l)) {
-            continue;
+    for_larger(logits, s.n_vocab, &least, [&](int32_t begin, int32_t end) {
+        for (llama_token t = begin; t < end; t++) {
+            if (!(logits[t] > least) || !finite(logits[t])) {
+                continue;
+            }
+            if (c.size() == k) {
+                std::pop_heap(c.begin(), c.end(), larger);
+                c.pop_back();
+            }
+            c.push_back({t, logits[t], 0.0f});
+            std::push_heap(c.begin(), c.end(), larger);
+            least = c.size() == k ? c.front().logit : -INFINITY;
         }
-        if (c.size() == k) {
-            std::pop_heap(c.begin(), c.end(), larger);
-            c.pop_back();
-        }
-        c.push_back({t, l, 0.0f});
-        std::push_heap(c.begin(), c.end(), larger);
-        least = c.size() == k ? c.front().logit : -INFINITY;
-    }
+    });
     std::sort(c.begin(), c.end(), larger);
     return true;
 }
