@@ -11,8 +11,8 @@ import (
 	"pichat/web/wire"
 )
 
-// statePoll is how often the service is asked for its state while the model
-// is being loaded.
+// statePoll is how often the service is asked for its state, which is one
+// atomic load, while pages are open.
 const statePoll = 250 * time.Millisecond
 
 // hub tells every open page what concerns all of them: vitals once a tick,
@@ -46,10 +46,9 @@ func (h *hub) run(ctx context.Context) {
 			return
 		case <-tick.C:
 			h.paces.add(h.server.replies.Pace())
-			h.sendState()
 			h.sendVitals()
 		case <-poll.C:
-			if h.pages() > 0 && h.server.config.Service.State().Phase == llm.PhaseLoading {
+			if h.pages() > 0 {
 				h.sendState()
 			}
 		}

@@ -33,7 +33,8 @@ type Config struct {
 	// Ping is the time between two pings; 20 s. They keep proxies and phones
 	// from dropping the connection in a long prefill.
 	Ping time.Duration
-	// Silence is how long a client may send nothing, pongs included; 3 pings.
+	// Silence is how long a client may send nothing, pongs included; 3 pings,
+	// at least 30 s.
 	Silence time.Duration
 	// WriteTimeout is how long one frame may take to leave; 10 s.
 	WriteTimeout time.Duration
@@ -49,7 +50,7 @@ func (c Config) withDefaults() Config {
 		c.Ping = 20 * time.Second
 	}
 	if c.Silence == 0 {
-		c.Silence = 3 * c.Ping
+		c.Silence = max(3*c.Ping, 30*time.Second)
 	}
 	if c.WriteTimeout == 0 {
 		c.WriteTimeout = 10 * time.Second
@@ -213,10 +214,11 @@ func (c *Conn) Close(code int, reason string) {
 	c.Wake()
 }
 
-func (c *Conn) isClosing() bool {
+// closeWanted is what Close asked for; nil before.
+func (c *Conn) closeWanted() *closing {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.closing != nil
+	return c.closing
 }
 
 // read hands frames on until the connection ends.
@@ -238,7 +240,7 @@ func (c *Conn) read(frame func([]byte)) error {
 		if err != nil {
 			return err
 		}
-		if c.isClosing() {
+		if c.closeWanted() != nil {
 			continue // only the client's close is of interest now
 		}
 		data, err := io.ReadAll(io.LimitReader(r, c.config.MaxFrameBytes+1))

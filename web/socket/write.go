@@ -16,12 +16,16 @@ func (c *Conn) write() error {
 	ping := time.NewTicker(c.config.Ping)
 	defer ping.Stop()
 	for {
+		// Looked at first: what was to be told before the close is then there
+		// for writeAll.
+		closing := c.closeWanted()
 		if err := c.writeAll(); err != nil {
 			_ = c.ws.Close()
 			return err
 		}
-		if closed, err := c.writeClose(); closed {
-			return err
+		if closing != nil {
+			data := websocket.FormatCloseMessage(closing.code, closing.reason)
+			return c.ws.WriteControl(websocket.CloseMessage, data, time.Now().Add(c.config.WriteTimeout))
 		}
 		select {
 		case <-c.wake:
@@ -84,23 +88,6 @@ func (c *Conn) unfollow(s Source) {
 	c.sources = slices.DeleteFunc(c.sources, func(other Source) bool { return other == s })
 	c.mu.Unlock()
 	s.Close()
-}
-
-// writeClose sends the close frame once Close was called and everything is
-// written.
-func (c *Conn) writeClose() (closed bool, err error) {
-	c.mu.Lock()
-	closing := c.closing
-	pending := len(c.latest) > 0
-	c.mu.Unlock()
-	if closing == nil || pending || len(c.queue) > 0 {
-		if closing != nil {
-			c.Wake() // look again
-		}
-		return false, nil
-	}
-	data := websocket.FormatCloseMessage(closing.code, closing.reason)
-	return true, c.ws.WriteControl(websocket.CloseMessage, data, time.Now().Add(c.config.WriteTimeout))
 }
 
 func (c *Conn) writeFrame(frame any) error {
