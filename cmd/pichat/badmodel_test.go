@@ -64,7 +64,7 @@ func withNumber(head []byte, key string, value uint32) []byte {
 
 // aborting is a file that llama.cpp's loader answers with an assertion.
 func aborting(t *testing.T) string {
-	return spoiled(t, func(head []byte) []byte { return withNumber(head, "llama.nextn_predict_layers", 4000) })
+	return spoiled(t, func(head []byte) []byte { return withNumber(head, "llama.nextn_predict_layers", 100) })
 }
 
 func write(t *testing.T, content string) string {
@@ -87,7 +87,7 @@ func TestBadModels(t *testing.T) {
 		{"missing", func(t *testing.T) string { return filepath.Join(t.TempDir(), "none.gguf") }, "no such file"},
 		{"a folder", func(t *testing.T) string { return t.TempDir() }, "folder"},
 		{"empty", func(t *testing.T) string { return write(t, "") }, "empty"},
-		{"a web page", func(t *testing.T) string { return write(t, "<!DOCTYPE html><html><body>404</body></html>") }, "HTML"},
+		{"a web page", func(t *testing.T) string { return write(t, "<!DOCTYPE html><html><body>404</body></html>") }, "web page"},
 		{"something else", func(t *testing.T) string { return write(t, strings.Repeat("x", 5000)) }, "GGUF"},
 		{"cut off in its tensors", func(t *testing.T) string {
 			name := spoiled(t, bytes.Clone)
@@ -102,7 +102,7 @@ func TestBadModels(t *testing.T) {
 				t.Fatal(err)
 			}
 			return name
-		}, "trunc"},
+		}, "ends in its header"},
 		{"an architecture that nobody knows", func(t *testing.T) string {
 			return spoiled(t, func(head []byte) []byte {
 				return bytes.Replace(head, []byte("\x05\x00\x00\x00\x00\x00\x00\x00llama"), []byte("\x05\x00\x00\x00\x00\x00\x00\x00zlama"), 1)
