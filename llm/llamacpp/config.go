@@ -11,11 +11,9 @@ import (
 const (
 	maxSlots       = 64
 	minWindow      = 64
-	maxWindow      = 1 << 24
+	maxWindow      = 1 << 24 // times maxSlots it stays within llama.cpp's 32 bits
 	minBatchTokens = 32
 	maxBatchTokens = 4096
-	// maxCells bounds Slots x Window, which llama.cpp keeps in 32 bits.
-	maxCells = 1 << 30
 )
 
 // Config says what to load and how. Path is required; the zero value of every
@@ -76,13 +74,8 @@ func (c Config) validate() error {
 	within("batch tokens", c.BatchTokens, minBatchTokens, maxBatchTokens)
 	within("decode threads", c.DecodeThreads, 1, maxThreads)
 	within("prefill threads", c.PrefillThreads, 1, maxThreads)
-	if len(faults) == 0 {
-		if c.BatchTokens < c.Slots {
-			faults = append(faults, fmt.Errorf("batch tokens %d are fewer than the %d slots: every slot adds one to a step", c.BatchTokens, c.Slots))
-		}
-		if c.Slots*c.Window > maxCells {
-			faults = append(faults, fmt.Errorf("%d slots x %d tokens are more than %d: take fewer slots or a smaller window", c.Slots, c.Window, maxCells))
-		}
+	if len(faults) == 0 && c.BatchTokens < c.Slots {
+		faults = append(faults, fmt.Errorf("batch tokens %d are fewer than the %d slots: every slot adds one to a step", c.BatchTokens, c.Slots))
 	}
 	if err := checkFile(c.Path); err != nil {
 		faults = append(faults, err)

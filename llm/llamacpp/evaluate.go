@@ -6,6 +6,7 @@ import "C"
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"unsafe"
 
 	"pichat/llm"
@@ -216,7 +217,10 @@ func (m *Model) span(seq int) (first, last int) {
 // Ticks counts the steps inside evaluations since the model was loaded, and
 // wraps around. While Evaluate runs it moves many times a second: a watchdog
 // that sees it stand still knows that the computation hangs.
-func (m *Model) Ticks() uint32 { return m.control.ticks().Load() }
+func (m *Model) Ticks() uint32 {
+	defer runtime.KeepAlive(m) // the memory that is read goes with m
+	return m.control.ticks().Load()
+}
 
 // Close implements llm.Backend. It aborts a running Evaluate, waits for all
 // running calls and frees the memory. A second call does nothing.

@@ -9,14 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"pichat/llm"
@@ -35,29 +30,15 @@ type Model struct {
 
 	control *control // shared with C
 
-	mu      sync.Mutex    // guards what follows and every use of context
-	context *C.pc_context // nil once closed
-	last    []int32       // [slots] last position kept, -1 when empty
-	outputs []bool        // [n] which entries of the last batch have logits
+	mu      sync.Mutex      // guards what follows and every use of context
+	context *C.pc_context   // nil once closed
+	last    []int32         // [slots] last position kept, -1 when empty
+	outputs []bool          // [n] which entries of the last batch have logits
 	slot    [maxSlots]int32 // scratch of one call
 	cerr    C.pc_error      // the text of the last failure in C
 }
 
 var _ llm.Backend = (*Model)(nil)
-
-// Meta is what a model file says about its chat format.
-type Meta struct {
-	Description  string // in llama.cpp's words, e.g. "llama 135M Q4_1"
-	ChatTemplate string // a Jinja template; "" when the file has none
-	BOS, EOS     string // spellings of the tokens; "" when there are none
-	AddBOS       bool   // Tokenize puts a BOS at the start
-}
-
-// Meta returns what the model file says about its chat format.
-func (m *Model) Meta() Meta { return m.meta }
-
-// Info implements llm.Backend.
-func (m *Model) Info() llm.ModelInfo { return m.info }
 
 // Load reads a model and makes its context. It takes seconds to minutes; when
 // ctx ends it gives up and returns ctx's error. The file is mapped, not read,
@@ -221,107 +202,49 @@ func (l *loader) finish() *Model {
 	return m
 }
 
-func (l *loader) info() llm.ModelInfo {
-	info := llm.ModelInfo{
-		Name:           modelName(l.config.Path, metaString(l.model, "general.name")),
-		File:           filepath.Base(l.config.Path),
-		Architecture:   metaString(l.model, "general.architecture"),
-		Quantization:   quantization(C.GoString(&l.raw.ftype[0])),
-		Parameters:     uint64(l.raw.parameters),
-		KVBytes:        l.kvBytes,
-		VocabSize:      l.vocabulary.size,
-		TrainWindow:    int(l.raw.train_window),
-		Window:         l.config.Window,
-		Slots:          l.config.Slots,
-		BatchTokens:    l.config.BatchTokens,
-		SlidingWindow:  int(l.raw.sliding_window),
-		Recurrent:      l.raw.is_recurrent != 0 || l.raw.is_hybrid != 0,
-		DecodeThreads:  l.config.DecodeThreads,
-		PrefillThreads: l.config.PrefillThreads,
-	}
-	if st, err := os.Stat(l.config.Path); err == nil {
-		info.FileBytes = uint64(st.Size())
-	}
-	return info
-}
-
-var (
-	sizeLabel   = regexp.MustCompile(`(?i)[0-9](\.[0-9]+)?[mb]\b`)
-	quantSuffix = regexp.MustCompile(`(?i)[-._](q[0-9]|iq[0-9]|tq[0-9]|f16|f32|bf16|mxfp4|ud-).*$`)
-)
-
-// modelName returns what people call a model. Names inside of files are often
-// those of a training run ("Smollm2 135M 8k Lc100K Mix1 Ep2"), so a file name
-// that tells the model's size is preferred ("SmolLM2 135M Instruct").
-func modelName(path, name string) string {
-	stem := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-	stem = quantSuffix.ReplaceAllString(stem, "")
-	if name == "" || sizeLabel.MatchString(stem) {
-		return strings.Join(strings.FieldsFunc(stem, func(r rune) bool { return r == '-' || r == '_' }), " ")
-	}
-	return name
-}
-
-// quantization turns llama.cpp's "Q4_K - Medium" into the usual "Q4_K_M".
-func quantization(ftype string) string {
-	ftype = strings.TrimPrefix(ftype, "(guessed) ")
-	name, rest, found := strings.Cut(ftype, " - ")
-	if !found {
-		return name
-	}
-	switch rest {
-	case "Small":
-		return name + "_S"
-	case "Medium":
-		return name + "_M"
-	case "Large":
-		return name + "_L"
-	}
-	return name // "IQ2_XS - 2.3125 bpw"
-}
-
-// metaString reads a metadata value as text; "" when there is none.
-func metaString(model *C.pc_model, key string) string {
-	cKey := C.CString(key)
-	defer C.free(unsafe.Pointer(cKey))
-	buf := make([]byte, 512)
-	n := int(C.pc_model_meta(model, cKey, (*C.char)(unsafe.Pointer(&buf[0])), C.size_t(len(buf))))
-	if n < 0 {
-		return ""
-	}
-	return strings.ToValidUTF8(string(buf[:min(n, len(buf)-1)]), "")
-}
-
-// drain moves llama.cpp's log on and notes what is of use here.
+// drain moves llama.cpp's log on and notes what is of use here. What failed
+// goes into the error that Load returns, and so not into the log as well.
 func (l *loader) drain() {
-	l.failures = append(l.failures, drainLog(l.config.Logger, func(line string) {
+	drainLog(l.config.Logger, func(level slog.Level, line string) slog.Level {
 		l.kvBytes += kvBytes(line)
-	})...)
+		switch {
+		case level >= slog.LevelError:
+			l.failures = append(l.failures, line)
+			return slog.LevelDebug
+		case strings.Contains(line, "possible training context overflow"):
+			// It compares what all slots hold together. describe warns rightly.
+			return slog.LevelDebug
+		}
+		return level
+	})
 }
 
-// kvBytes reads the size of KV memory from a line of llama.cpp's log, since no
-// function tells it; 0 for any other line. Models with a sliding window or a
-// recurrent part have several such lines.
-func kvBytes(line string) uint64 {
-	for _, prefix := range []string{"llama_kv_cache: size = ", "llama_memory_recurrent: size = "} {
-		rest, found := strings.CutPrefix(line, prefix)
-		if !found {
-			continue
-		}
-		var mib float64
-		if _, err := fmt.Sscanf(rest, "%f MiB", &mib); err == nil && mib > 0 {
-			return uint64(mib * (1 << 20))
-		}
-	}
-	return 0
-}
-
-// explain adds what llama.cpp logged to an error.
+// explain adds to an error what llama.cpp logged.
 func (l *loader) explain(err error) error {
-	if len(l.failures) == 0 || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return fmt.Errorf("%w (llama.cpp: %s)", err, strings.Join(l.failures, "; "))
+	if reasons := reasons(l.failures); reasons != "" {
+		return fmt.Errorf("%w: %s", err, reasons)
+	}
+	return err
+}
+
+// reasons joins lines of llama.cpp's log without the names of its functions and
+// the lines that only say that something failed.
+func reasons(lines []string) string {
+	var out []string
+	for _, line := range lines {
+		if function, rest, found := strings.Cut(line, ": "); found && !strings.Contains(function, " ") {
+			line = rest
+		}
+		line = strings.TrimPrefix(line, "error loading model: ")
+		if line == "failed to load model" || strings.HasPrefix(line, "llama_model_loader: failed to load model from") {
+			continue
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "; ")
 }
 
 func (l *loader) release() {
@@ -332,45 +255,4 @@ func (l *loader) release() {
 		C.pc_model_free(l.model)
 	}
 	l.control.free()
-}
-
-// control is the memory that Go and llama.cpp's threads share. It lies in C's
-// heap because those threads read it after the call that gave it to them.
-type control struct {
-	c *C.pc_control
-}
-
-func newControl() *control {
-	return &control{c: (*C.pc_control)(C.calloc(1, C.sizeof_pc_control))}
-}
-
-func (c *control) free() { C.free(unsafe.Pointer(c.c)) }
-
-func (c *control) abort() *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Pointer(&c.c.abort)) }
-func (c *control) cancel() *atomic.Uint32 {
-	return (*atomic.Uint32)(unsafe.Pointer(&c.c.cancel))
-}
-func (c *control) progress() *atomic.Uint32 {
-	return (*atomic.Uint32)(unsafe.Pointer(&c.c.progress))
-}
-func (c *control) ticks() *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Pointer(&c.c.ticks)) }
-
-// watchLoad reports progress until done and passes on the end of ctx.
-func (c *control) watchLoad(ctx context.Context, done <-chan struct{}, progress func(float64)) {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	ended := ctx.Done()
-	for {
-		select {
-		case <-done:
-			return
-		case <-ended:
-			c.cancel().Store(1)
-			ended = nil
-		case <-tick.C:
-			if progress != nil {
-				progress(float64(c.progress().Load()) / 1000)
-			}
-		}
-	}
 }
