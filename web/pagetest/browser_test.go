@@ -165,10 +165,38 @@ func (p *tab) text(selector string) string {
 	return eval[string](p, fmt.Sprintf(`document.querySelector(%s)?.innerText ?? "(no such element)"`, quote(selector)))
 }
 
-// press sends keys to whatever has the focus, as a keyboard does.
-func (p *tab) press(keys string, mods ...chromedp.Modifier) {
+// key is one key of a keyboard, as the browser reports it.
+type key struct {
+	Name string // KeyboardEvent.key
+	Code int    // KeyboardEvent.keyCode
+	Text string // what it writes, if anything
+}
+
+var (
+	enter   = key{"Enter", 13, "\r"}
+	escape  = key{"Escape", 27, ""}
+	tabKey  = key{"Tab", 9, ""}
+	arrowUp = key{"ArrowUp", 38, ""}
+	space   = key{" ", 32, " "}
+)
+
+// press presses a key, down and up, wherever the focus is. Unlike a synthetic
+// event it writes its text only if the page does not prevent it.
+func (p *tab) press(k key, mods ...chromedp.Modifier) {
 	p.t.Helper()
-	p.do(chromedp.KeyEvent(keys, chromedp.KeyModifiers(mods...)))
+	p.do(func(ctx context.Context, s *chromedp.Target) (chromedp.Void, error) {
+		var none chromedp.Void
+		q := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: k.Name, WindowsVirtualKeyCode: int64(k.Code), Text: k.Text}
+		for _, m := range mods {
+			q.Modifiers |= int64(m)
+		}
+		if _, err := cdp.Call(ctx, s, input.DispatchKeyEvent, q); err != nil {
+			return none, err
+		}
+		q.Type, q.Text = input.DispatchKeyEventTypeKeyUp, ""
+		_, err := cdp.Call(ctx, s, input.DispatchKeyEvent, q)
+		return none, err
+	})
 }
 
 // insert puts text in at once, as a paste does.
@@ -186,7 +214,7 @@ func (p *tab) ask(text string) {
 	p.t.Helper()
 	eval[any](p, `document.getElementById("message").focus()`)
 	p.insert(text)
-	p.press("\r")
+	p.press(enter)
 }
 
 func quote(s string) string {

@@ -58,7 +58,7 @@ func boardModel() views.BoardModel {
 		TempHistory: heat, BusyHistory: series(func(x float64) float64 { return 90 + 8*math.Sin(25*x) }),
 		ClockHistory: series(func(float64) float64 { return 2.4e9 }),
 		UsedHistory:  series(func(x float64) float64 { return (2.4 + .5*x) * gib }),
-		Timeline:     views.TimelineModel{Minutes: 10, PaceTPS: pace, TempCelsius: heat},
+		Timeline:     views.TimelineModel{Minutes: 10, TargetTPS: reader.Target, PaceTPS: pace, TempCelsius: heat},
 	}
 }
 
@@ -70,7 +70,7 @@ func bareBoard() views.BoardModel {
 		Memory:   views.MemoryModel{Reason: "/proc/meminfo cannot be read"},
 		Throttle: views.ThrottleModel{Reason: "not a Raspberry Pi: no firmware to ask"},
 		Now:      views.NowModel{Places: 1},
-		Timeline: views.TimelineModel{Minutes: 10},
+		Timeline: views.TimelineModel{Minutes: 10, TargetTPS: reader.Target},
 	}
 }
 

@@ -33,6 +33,7 @@ type state struct {
 
 func states() []state {
 	shown := `document.querySelector(".live:not([hidden])")`
+	waiting := `/reader waiting/.test(document.querySelector(".live").textContent)`
 	done := `document.querySelector(".verdict")`
 	return []state{
 		{name: "empty", ready: `!document.getElementById("empty").hidden`},
@@ -47,8 +48,8 @@ func states() []state {
 		{name: "ahead", ask: "Why is the sky blue?", script: func(r *reply) {
 			r.tell(sky[:600], 1200*ms, 19.6)
 			r.wait()
-		}, ready: `document.querySelector(".reader-mark:not(.gone)")`},
-		{name: "waiting", ask: "Why is the sky blue?", script: func(r *reply) { r.tell(sky[:420], 3200*ms, 5.1); r.wait() }, ready: `document.querySelector(".reader-mark.waiting")`},
+		}, ready: `/text ahead/.test(document.querySelector(".live").textContent) && document.querySelector(".tps").textContent !== "– tok/s"`},
+		{name: "waiting", ask: "Why is the sky blue?", script: func(r *reply) { r.tell(sky[:420], 3200*ms, 5.1); r.wait() }, ready: waiting},
 		{name: "verdict-behind", ask: "Why is the sky blue?", script: func(r *reply) { r.tell(sky, 3200*ms, 5.1); r.done("stop", "") }, ready: done},
 		{name: "verdict-ahead", ask: "Why is the sky blue?", script: func(r *reply) { r.tell(sky, 900*ms, 19.2); r.done("stop", "") }, ready: done,
 			after: func(p *tab, _ *stage) { eval[any](p, `document.querySelector(".figures summary").click()`) }},
@@ -60,7 +61,7 @@ func states() []state {
 				return wire.Error{Type: wire.TypeError, ID: r.ask.ID, Code: "context_full", Message: "The chat has 2,310 tokens and the model's window holds 2,048. Begin a new chat, or shorten your message."}
 			})
 		}, ready: `document.querySelector(".note-line")`},
-		{name: "lost", ask: "Why is the sky blue?", script: func(r *reply) { r.tell(sky[:420], 3200*ms, 5.1); r.wait() }, ready: shown,
+		{name: "lost", ask: "Why is the sky blue?", script: func(r *reply) { r.tell(sky[:420], 3200*ms, 5.1); r.wait() }, ready: waiting,
 			after: func(p *tab, s *stage) {
 				s.Listener.Close()
 				s.drop()
@@ -71,9 +72,9 @@ func states() []state {
 		{name: "throttled", page: func(m *views.PageModel) {
 			m.Board.Throttle = views.ThrottleModel{Known: true, Now: []string{"under-voltage", "throttled"}, SinceBoot: []string{"under-voltage", "throttled"}, Remedy: "The supply is below 4.63 V: use the 27 W supply and a short cable."}
 			m.Board.Timeline.ThrottledAt = []float64{.62}
-		}, ask: "Why is the sky blue?", script: func(r *reply) { r.tell(sky[:420], 3200*ms, 3.4); r.wait() }, ready: `document.querySelector(".reader-mark.waiting")`},
+		}, ask: "Why is the sky blue?", script: func(r *reply) { r.tell(sky[:420], 3200*ms, 3.4); r.wait() }, ready: waiting},
 		{name: "scripted", page: func(m *views.PageModel) { m.State.Scripted, m.State.ScriptPaceTPS, m.State.Base = true, 5, true },
-			ask: "Why is the sky blue?", script: func(r *reply) { r.tell(sky[:420], 3200*ms, 5); r.wait() }, ready: `document.querySelector(".reader-mark.waiting")`},
+			ask: "Why is the sky blue?", script: func(r *reply) { r.tell(sky[:420], 3200*ms, 5); r.wait() }, ready: waiting},
 		{name: "thinking", page: func(m *views.PageModel) { m.State.Thinking = true }, ask: "Is 91 a prime?", script: func(r *reply) {
 			for i, w := range words("The user asks whether 91 is a prime number. 7 times 13 is 91, so it is not.") {
 				r.think(w, 800*ms+time.Duration(i)*100*ms)
@@ -93,7 +94,7 @@ func states() []state {
 		{name: "settings", ready: `document.querySelector("dialog[open]")`, page: func(m *views.PageModel) { m.State.Thinking = true },
 			after: nil, ask: "", script: nil},
 		{name: "notes", ready: `document.querySelector("dialog[open]")`},
-		{name: "panel", ask: "Why is the sky blue?", script: func(r *reply) { r.tell(sky[:420], 3200*ms, 5.1); r.wait() }, ready: shown,
+		{name: "panel", ask: "Why is the sky blue?", script: func(r *reply) { r.tell(sky[:420], 3200*ms, 5.1); r.wait() }, ready: waiting,
 			after: func(p *tab, _ *stage) {
 				eval[any](p, `document.getElementById("open-panel").click()`)
 				p.until(`getComputedStyle(document.getElementById("panel")).translate === "none"`)
@@ -106,8 +107,8 @@ const rich = "## A heading\n\nA paragraph with `inline code`, **bold** and a [li
 	"1. First\n2. Second, with a longer text that runs on to the next line on a narrow screen\n   - nested\n\n> A quotation.\n\n" +
 	"| Board | Memory | tok/s |\n|---|---|---|\n| Pi 4 | 4 GB | 2.9 |\n| Pi 5 | 8 GB | 7.1 |\n\n<img src=x onerror=alert(1)>\n"
 
-// enter brings a page into a state.
-func enter(t *testing.T, st state, l look) *tab {
+// stageState brings a page into a state.
+func stageState(t *testing.T, st state, l look) *tab {
 	t.Helper()
 	m := pageModel()
 	if st.page != nil {
@@ -143,7 +144,7 @@ func TestShots(t *testing.T) {
 				l.Dark = dark
 				scheme := map[bool]string{false: "light", true: "dark"}[dark]
 				t.Run(fmt.Sprintf("%s-%s-%s", st.name, name, scheme), func(t *testing.T) {
-					p := enter(t, st, l)
+					p := stageState(t, st, l)
 					png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 					if err != nil {
 						t.Fatal(err)

@@ -66,7 +66,7 @@ export class Mark {
     const box = this.rect(spot);
     if (!box) return;
     const base = this.turn.answer.getBoundingClientRect();
-    const x = spot.rtl ? box.right - box.width * spot.part - 4 : box.left + box.width * spot.part;
+    const x = spot.rtl ? box.right - box.width * spot.part : box.left + box.width * spot.part - 4;
     this.el.style.height = `${box.height}px`;
     this.el.style.transform = `translate(${x - base.left}px, ${box.top - base.top}px)`;
     this.el.classList.remove("gone");

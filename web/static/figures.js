@@ -30,7 +30,7 @@ export function show(r, over) {
     const put = (cls, text) => setText(view.live.querySelector(cls), text);
     put(".tps", rate === null ? "– tok/s" : `${rate.toFixed(1)} tok/s`);
     put(".count", n === 1 ? "1 token" : `${n} tokens`);
-    put(".first", `first token ${duration(live.arrivals[0])}`);
+    put(".first-word", `first token ${duration(live.arrivals[0])}`);
     put(".reader-word", words);
     panel.pace(rate, true);
     panel.figures({ first: live.arrivals[0], tokens: n });

@@ -17,6 +17,7 @@ export function pace(tps, live) {
   gauge.toggleAttribute("data-idle", !live);
   if (tps === null) return;
   setText($("pace-now"), tps.toFixed(1));
+  $("pace-now").removeAttribute("data-none");
   $("needle").setAttribute("transform", `translate(${x(tps).toFixed(1)} 0)`);
   $("fill").setAttribute("transform", `scale(${(x(tps) / GAUGE_WIDTH).toFixed(4)} 1)`);
 }

@@ -78,6 +78,8 @@ type NowModel struct {
 // length; each spans the whole stretch.
 type TimelineModel struct {
 	Minutes int // length of the stretch
+	// TargetTPS is the reader's pace, drawn as a dotted line; 0 draws none.
+	TargetTPS float64
 	// PaceTPS has a gap wherever nothing was being written.
 	PaceTPS     []Point
 	TempCelsius []Point

@@ -43,7 +43,7 @@ func panel(m PageModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<span class=\"reading\"><output id=\"pace-now\" aria-live=\"off\">–</output><abbr title=\"tokens per second\">tok/s</abbr></span></p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<span class=\"reading\"><output id=\"pace-now\" aria-live=\"off\" data-none>–</output><abbr title=\"tokens per second\">tok/s</abbr></span></p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
