@@ -27,7 +27,7 @@ type Info struct {
 	VocabSize       int
 	EmbeddingLength int
 	Layers          int
-	HeadsKV         []int // [Layers] key-value heads of each layer; 0 where a layer has no attention
+	HeadsKV         []int // [Layers] key-value heads of each layer; 0 where a layer keeps no keys
 	KeyLength       int   // width of a key head
 	ValueLength     int   // width of a value head
 	SlidingWindow   int   // tokens of sliding-window attention; 0 when none
@@ -38,30 +38,9 @@ type Info struct {
 	BOS, EOS     string // texts of those tokens; "" when the file names none
 
 	WeightsBytes uint64 // of all tensors
+
+	header *header // for MemoryEstimate
 }
 
 // HasTemplate reports whether the file carries a chat template.
 func (i *Info) HasTemplate() bool { return i.ChatTemplate != "" }
-
-// Memory is what a model will take, in bytes.
-type Memory struct {
-	Weights uint64 // of the tensors, mapped from the file or repacked
-	KV      uint64 // of keys and values in 16 bits
-	Compute uint64 // a generous estimate of the work buffers
-}
-
-// Total is the sum.
-func (m Memory) Total() uint64 { return m.Weights + m.KV + m.Compute }
-
-// KVBytes returns the bytes of KV memory for so many tokens over all slots,
-// keys and values in 16 bits, every layer at full length.
-func (i *Info) KVBytes(contextTotal int) uint64 { return 0 }
-
-// MemoryEstimate returns what the model takes with so many slots of so many
-// tokens each.
-func (i *Info) MemoryEstimate(slots, window int) Memory { return Memory{} }
-
-// Check reads the header of a model file and returns what it says, or an
-// error that wraps ErrModelInvalid. It opens no other file but the siblings
-// of a split model.
-func Check(path string) (*Info, error) { return &Info{Path: path}, nil }
