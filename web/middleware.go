@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -11,8 +12,6 @@ import (
 	"net/http"
 	"runtime/debug"
 	"time"
-
-	"bufio"
 )
 
 // writeTimeout is how long an answer that is not a stream may take to leave.

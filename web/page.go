@@ -9,16 +9,15 @@ import (
 
 	"github.com/a-h/templ"
 
-	"pichat/web/views"
-	"pichat/web/wire"
-
 	"pichat/llm"
 	"pichat/llm/reader"
+	"pichat/web/views"
+	"pichat/web/wire"
 )
 
 // page answers GET / with the whole document.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
-	html, err := render(views.Page(s.pageModel()))
+	html, err := s.pageHTML()
 	if err != nil {
 		return err
 	}
@@ -33,6 +32,8 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	writeBody(w, r, html, packed)
 	return nil
 }
+
+func (s *Server) pageHTML() ([]byte, error) { return render(views.Page(s.pageModel())) }
 
 // questions are offered on the empty page: short, and answerable by a small
 // model.
