@@ -138,7 +138,7 @@ func (b *box) until(what string, ok func() bool) {
 		if time.Now().After(deadline) {
 			b.t.Fatalf("waited %v for: %s", patience, what)
 		}
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 }
 

@@ -161,7 +161,7 @@ func TestIdleUsesNoCPU(t *testing.T) {
 	greedy(t, m, 2) // both pools have worked
 	begin, used := time.Now(), cpuTime(t)
 	for {
-		time.Sleep(time.Second) // what is measured is this second
+		<-time.After(time.Second) // what is measured is this second
 		now := cpuTime(t)
 		if now-used < 20*time.Millisecond {
 			t.Logf("quiet after at most %v", time.Since(begin))

@@ -91,7 +91,7 @@ func (a *api) ask(body string) (int, string) {
 
 func (a *api) until(what string, ok func() bool) {
 	a.t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); !ok(); <-time.After(time.Millisecond) {
 		if time.Now().After(deadline) {
 			a.t.Fatalf("waited %v for: %s", patience, what)
 		}
