@@ -22,7 +22,7 @@ func (a *app) modelInfo(c *config.ModelInfo) error {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
-	row("name", "%s", info.Name)
+	row("calls itself", "%s", info.Name)
 	row("file", "%s, %s", info.Path, boot.Bytes(info.SizeBytes))
 	row("architecture", "%s, %d layers, embeddings of %d", info.Architecture, info.Layers, info.EmbeddingLength)
 	row("parameters", "%s", boot.Count(info.Parameters))
