@@ -209,10 +209,16 @@ func (p *tab) insert(text string) {
 	})
 }
 
+// focus puts the focus into the message box, as a tap does.
+func (p *tab) focus() {
+	p.t.Helper()
+	eval[any](p, `document.getElementById("message").focus()`)
+}
+
 // ask types a message and sends it.
 func (p *tab) ask(text string) {
 	p.t.Helper()
-	eval[any](p, `document.getElementById("message").focus()`)
+	p.focus()
 	p.insert(text)
 	p.press(enter)
 }

@@ -145,6 +145,7 @@ func TestShots(t *testing.T) {
 				scheme := map[bool]string{false: "light", true: "dark"}[dark]
 				t.Run(fmt.Sprintf("%s-%s-%s", st.name, name, scheme), func(t *testing.T) {
 					p := stageState(t, st, l)
+					p.until(`document.getAnimations().every((a) => a.playState !== "running" || a.effect.getTiming().iterations === Infinity)`)
 					png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 					if err != nil {
 						t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/gorilla/websocket"
 
 	"pichat/llm/reader"
@@ -223,11 +224,7 @@ func (r *reply) say(tokens []string, at ...time.Duration) {
 func (r *reply) done(finish, fault string) {
 	m := verdict(r.arrivals, r.thought)
 	m.Finish, m.Error = finish, fault
-	var html strings.Builder
-	if err := views.Verdict(m).Render(r.ctx, &html); err != nil {
-		r.stage.t.Error(err)
-	}
-	frame := wire.Done{Type: wire.TypeDone, ID: r.ask.ID, Finish: finish, HTML: html.String(), Error: fault}
+	frame := wire.Done{Type: wire.TypeDone, ID: r.ask.ID, Finish: finish, HTML: r.stage.render(views.Verdict(m)), Error: fault}
 	frame.Timings = wire.Timings{Tokens: m.Tokens, QueueS: m.Queue.Seconds(), PrefillS: m.Prefill.Seconds(), TPS: m.TPS}
 	if m.TTFT != nil {
 		s := m.TTFT.Seconds()
@@ -296,4 +293,21 @@ func (r *reply) wait() {
 	case <-r.stopped:
 	case <-r.ctx.Done():
 	}
+}
+
+// vitals sends the board's state to every page.
+func (s *stage) vitals(m views.BoardModel) {
+	frame := wire.Vitals{Type: wire.TypeVitals, HTML: s.render(views.Board(m)), Line: s.render(views.Line(m)), Notices: s.render(views.BoardNotices(m))}
+	if m.Now.PaceTPS.Known {
+		frame.PaceTPS = &m.Now.PaceTPS.Value
+	}
+	s.send(frame)
+}
+
+func (s *stage) render(c templ.Component) string {
+	var html strings.Builder
+	if err := c.Render(context.Background(), &html); err != nil {
+		s.t.Error(err)
+	}
+	return html.String()
 }

@@ -47,6 +47,7 @@ export class Composer {
       return;
     }
     if (this.reason) { this.problem(this.reason); return; }
+    this.problem("");
     if (!this.on.send(text, this.editing)) return;
     this.editing = false;
     $("editing").hidden = true;
@@ -57,6 +58,7 @@ export class Composer {
   edit(text) {
     this.editing = true;
     $("editing").hidden = false;
+    this.problem("");
     this.set(text);
     this.box.focus();
     this.box.setSelectionRange(text.length, text.length);
@@ -71,7 +73,6 @@ export class Composer {
 
   set(text) {
     this.box.value = text;
-    this.problem("");
     this.update();
   }
 

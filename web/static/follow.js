@@ -24,7 +24,8 @@ export class Follow {
 
   // update is to be called after the text has grown.
   update() {
-    if (this.on) this.box.scrollTop = this.box.scrollHeight;
+    if (!$("turns").childElementCount) this.box.scrollTop = 0; // nothing to follow
+    else if (this.on) this.box.scrollTop = this.box.scrollHeight;
     else this.look();
   }
 

@@ -109,7 +109,14 @@ export function save(chat) {
   return write(`chat.${mine}`, { at: Date.now(), ...chat });
 }
 
-export const settings = () => read("settings") ?? {};
+export function settings() {
+  const s = read("settings");
+  return s && typeof s === "object" && !Array.isArray(s) ? s : {};
+}
 export const saveSettings = (s) => write("settings", s);
-export const paces = () => (read("paces") ?? []).filter((p) => Number.isFinite(p)).slice(-12);
+
+export function paces() {
+  const p = read("paces");
+  return Array.isArray(p) ? p.filter(Number.isFinite).slice(-12) : [];
+}
 export const savePaces = (p) => write("paces", p.slice(-12));

@@ -119,19 +119,25 @@ export class AnswerTurn {
       if (this.blocks[mid].from <= place) low = mid; else high = mid - 1;
     }
     const block = this.blocks[low];
-    let rest = place - block.from;
+    block.rtl ??= getComputedStyle(block.el).direction === "rtl";
+    const spot = (node, rest) => {
+      const offset = Math.min(Math.floor(Math.max(rest, 0)), node.length - 1);
+      return { node, offset, part: Math.min(1, Math.max(0, rest - offset)), rtl: block.rtl };
+    };
     const walker = document.createTreeWalker(block.el, NodeFilter.SHOW_TEXT);
-    let node = null;
+    let rest = place - block.from;
+    let seen = null; // blank nodes, between paragraphs, have no place on the page
     while (walker.nextNode()) {
-      if (walker.currentNode.parentElement.localName === "button") continue;
-      node = walker.currentNode;
-      if (rest < node.length) break;
+      const node = walker.currentNode;
+      if (node.parentElement.localName === "button") continue;
+      if (node.data.trim()) {
+        if (rest <= node.length) return spot(node, rest);
+        seen = node;
+      }
       rest -= node.length;
+      if (rest <= 0 && seen) break;
     }
-    if (!node?.length) return null;
-    const offset = Math.min(Math.floor(rest < 0 ? 0 : rest), node.length - 1);
-    const whole = node.length - 1 === offset && rest >= node.length;
-    return { node, offset, part: whole ? 1 : Math.min(1, Math.max(0, rest - offset)), rtl: block.rtl ??= getComputedStyle(block.el).direction === "rtl" };
+    return seen && spot(seen, seen.length);
   }
 }
 
