@@ -7,6 +7,7 @@ export class Follow {
   constructor() {
     this.box = $("talk");
     this.on = true;
+    this.top = 0;
     this.box.addEventListener("scroll", () => this.look(), { passive: true });
     $("latest").addEventListener("click", () => { this.toEnd(); $("message").focus({ preventScroll: true }); });
     new ResizeObserver(() => this.update()).observe(this.box);
@@ -25,8 +26,10 @@ export class Follow {
   // update is to be called after the text has grown.
   update() {
     if (!$("turns").childElementCount) this.box.scrollTop = 0; // nothing to follow
-    else if (this.on) this.box.scrollTop = this.box.scrollHeight;
-    else this.look();
+    else if (this.on) {
+      this.box.scrollTop = this.box.scrollHeight;
+      this.top = this.box.scrollTop;
+    } else this.look();
   }
 
   toEnd() {
