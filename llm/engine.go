@@ -62,9 +62,10 @@ func (c EngineConfig) withDefaults() EngineConfig {
 type Engine struct {
 	config    EngineConfig
 	info      ModelInfo
-	inbox     chan *job     // accepted, not yet seen by Run; never full
-	wake      chan struct{} // holds one token when Run should look around
-	inflight  atomic.Int64  // accepted and not done
+	inbox     chan *job        // accepted, not yet seen by Run; never full
+	wake      chan struct{}    // holds one token when Run should look around
+	tags      map[Token]string // control tokens that mark reasoning, and their text
+	inflight  atomic.Int64     // accepted and not done
 	status    atomic.Pointer[Status]
 	interrupt interrupter
 
@@ -110,6 +111,7 @@ func NewEngine(c EngineConfig) *Engine {
 	for i := range e.slots {
 		e.slots[i].seq = i
 	}
+	e.tags = thoughtTags(c.Backend, c.Template.Info())
 	e.publish()
 	return e
 }

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 )
 
@@ -43,7 +44,9 @@ func logRecords(log *slog.Logger, records <-chan record) {
 		}
 		level := slog.LevelInfo
 		if r.err != nil {
-			level = slog.LevelError
+			if !errors.Is(r.err, ErrClosed) { // the end of the program is no fault
+				level = slog.LevelError
+			}
 			attrs = append(attrs, slog.Any("error", r.err))
 		}
 		log.LogAttrs(context.Background(), level, "reply", attrs...)

@@ -153,6 +153,9 @@ func (e *Engine) accept(s *slot, token Token, now time.Time) {
 	j.next = token
 	j.sampled++
 	e.scratch.piece = e.config.Backend.AppendPiece(e.scratch.piece[:0], token)
+	if len(e.scratch.piece) == 0 {
+		e.scratch.piece = append(e.scratch.piece, e.tags[token]...)
+	}
 	switch stopped := j.reply.add(e.scratch.piece, now); {
 	case stopped:
 		e.release(s, FinishStopText, nil, now)

@@ -93,3 +93,33 @@ func (s *thoughtSplitter) flush() (thought, answer string) {
 
 // thinking reports whether a token that brought no text belongs to reasoning.
 func (s *thoughtSplitter) thinking() bool { return s.state == inThought || s.state == afterThought }
+
+// thoughtTags finds the control tokens in a template's reasoning tags. Control
+// tokens have no bytes of their own, so that in some families (Ministral's
+// [THINK], Gemma 4's <|channel>thought) the tags would not be seen; each of
+// these tokens gets the text that it stands for in its tag.
+func thoughtTags(v Vocabulary, info TemplateInfo) map[Token]string {
+	tags := map[Token]string{}
+	for _, tag := range []string{info.ThinkOpen, info.ThinkClose} {
+		if tag == "" {
+			continue
+		}
+		tokens, err := v.Tokenize(Text{Parts: []string{tag}, Special: true})
+		if err != nil {
+			continue
+		}
+		var spelled string // what follows the control token
+		var control []Token
+		for _, t := range tokens {
+			if piece := v.AppendPiece(nil, t); len(piece) > 0 {
+				spelled += string(piece)
+			} else {
+				control, spelled = append(control, t), ""
+			}
+		}
+		if rest, ok := strings.CutSuffix(tag, spelled); ok && len(control) > 0 && rest != "" {
+			tags[control[len(control)-1]] = rest
+		}
+	}
+	return tags
+}

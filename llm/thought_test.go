@@ -1,6 +1,61 @@
 package llm
 
-import "testing"
+import (
+	"maps"
+	"strings"
+	"testing"
+)
+
+// tagged is a vocabulary in which some texts are control tokens, after a BOS.
+type tagged struct{ control []string }
+
+func (v tagged) Tokenize(text Text) ([]Token, error) {
+	tokens := []Token{1000}
+	rest := strings.Join(text.Parts, "")
+	for rest != "" {
+		n := 1
+		id := Token(rest[0])
+		for i, c := range v.control {
+			if strings.HasPrefix(rest, c) {
+				n, id = len(c), Token(2000+i)
+			}
+		}
+		tokens, rest = append(tokens, id), rest[n:]
+	}
+	return tokens, nil
+}
+
+func (v tagged) AppendPiece(dst []byte, t Token) []byte {
+	if t >= 1000 {
+		return dst
+	}
+	return append(dst, byte(t))
+}
+
+func (v tagged) IsEOG(Token) bool { return false }
+
+func TestThoughtTags(t *testing.T) {
+	tests := []struct {
+		name        string
+		control     []string
+		open, close string
+		want        map[Token]string
+	}{
+		{"tags are plain text", nil, "<think>", "</think>", map[Token]string{1000: ""}},
+		{"tags are control tokens", []string{"[THINK]", "[/THINK]"}, "[THINK]", "[/THINK]", map[Token]string{2000: "[THINK]", 2001: "[/THINK]"}},
+		{"a control token and text", []string{"<|channel>", "<channel|>"}, "<|channel>thought", "<channel|>", map[Token]string{2000: "<|channel>", 2001: "<channel|>"}},
+		{"no reasoning", nil, "", "", map[Token]string{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := thoughtTags(tagged{tt.control}, TemplateInfo{ThinkOpen: tt.open, ThinkClose: tt.close})
+			maps.DeleteFunc(tt.want, func(_ Token, text string) bool { return text == "" })
+			if !maps.Equal(got, tt.want) {
+				t.Errorf("thoughtTags = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
 
 func TestThoughtSplitter(t *testing.T) {
 	tags := TemplateInfo{ThinkOpen: "<think>", ThinkClose: "</think>"}

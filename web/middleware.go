@@ -54,7 +54,7 @@ func secure(h http.Header) {
 
 func (s *Server) logRequest(rec *recorder, r *http.Request, begin time.Time) {
 	level := slog.LevelDebug
-	if rec.status >= 400 {
+	if rec.status >= 400 && r.URL.Path != "/readyz" { // "not yet" is an answer there, and is asked for often
 		level = slog.LevelInfo
 	}
 	s.config.Logger.Log(r.Context(), level, "request",

@@ -183,7 +183,7 @@ func (s *server) serveScript(ctx context.Context) error {
 			Slots: slots, Window: window, Script: fakellm.DefaultScript,
 			Pace: s.pace(), PrefillSpeed: scriptedPrefill,
 		}),
-		Template:   fakellm.Template{Thinking: true},
+		Template:   fakellm.Template{},
 		QueueLimit: s.config.Queue,
 		MaxTokens:  s.config.MaxTokens,
 		Logger:     s.log,
