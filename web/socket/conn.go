@@ -136,9 +136,7 @@ func (c *Conn) Run(frame func(data []byte)) {
 		c.closing = &closing{}
 		_ = c.ws.NetConn().SetReadDeadline(time.Now().Add(lastWords))
 	}()
-	if err := c.read(frame); err != nil {
-		c.config.Logger.Debug("websocket read", "err", err)
-	}
+	c.config.Logger.Debug("websocket ended", "err", c.read(frame))
 	close(c.gone)
 	_ = c.ws.Close()
 	<-c.wrote
@@ -221,7 +219,7 @@ func (c *Conn) closeWanted() *closing {
 	return c.closing
 }
 
-// read hands frames on until the connection ends.
+// read hands frames on until the connection ends, and says how.
 func (c *Conn) read(frame func([]byte)) error {
 	alive := func() error {
 		c.mu.Lock()
