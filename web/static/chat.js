@@ -17,7 +17,7 @@ export class Chat {
   // on: send(frame) → sent, busy(bool), problem(text), edit(text)
   constructor(on) {
     this.on = on;
-    this.turns = []; // {role, content, thought?, note?}
+    this.turns = []; // {role, content, thought?, note?, finish?, view?}
     this.views = new WeakMap(); // element → its turn
     this.running = null; // the reply being written
     this.follow = new Follow();
@@ -91,6 +91,7 @@ export class Chat {
       view.raw(turn.content);
       if (turn.thought) view.think(turn.thought);
       if (turn.note) view.note(turn.note);
+      view.el.querySelector("[data-do=continue]").hidden = turn.finish !== "length";
       this.views.set(view.el, turn);
     }
     this.turns.push(turn);
@@ -188,7 +189,7 @@ export class Chat {
     if (t.tps !== undefined) panel.pace(t.tps, false);
     panel.figures({ first: t.ttft_s, queue: t.queue_s, prefill: t.prefill_s, tokens: t.completion_tokens });
     announce.flush(note);
-    this.settle(r, note);
+    this.settle(r, note, f.finish);
   }
 
   refused(r, f) {
@@ -205,14 +206,15 @@ export class Chat {
   }
 
   // settle ends a reply, however it ended.
-  settle(r, note) {
+  settle(r, note, finish) {
     r.live.reader.ended = true;
     clearInterval(this.ticker);
     show(r, true);
     r.view.finish();
     this.running = null;
+    r.view.el.querySelector("[data-do=copy]").hidden = !r.content;
     if (r.content || r.thought) {
-      const turn = { role: "assistant", content: r.content, ...(r.thought && { thought: r.thought }), note };
+      const turn = { role: "assistant", content: r.content, ...(r.thought && { thought: r.thought }), note, finish };
       this.views.set(r.view.el, turn);
       this.turns.push(turn);
     }
@@ -315,7 +317,7 @@ export class Chat {
     this.saving = undefined;
     const r = this.running;
     const kept = store.save({
-      turns: this.turns.map(({ role, content, thought, note }) => ({ role, content, thought, note })),
+      turns: this.turns.map(({ view, ...kept }) => kept),
       pending: r && { id: r.id, content: r.content, thought: r.thought },
     });
     if (!kept && !this.warned) {

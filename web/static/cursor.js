@@ -66,7 +66,9 @@ export class Mark {
     const box = this.rect(spot);
     if (!box) return;
     const base = this.turn.answer.getBoundingClientRect();
-    const x = spot.rtl ? box.right - box.width * spot.part : box.left + box.width * spot.part - 4;
+    // between two letters; behind the last one it keeps a little distance
+    const gap = spot.part < 1 ? -2 : 3;
+    const x = spot.rtl ? box.right - box.width * spot.part - 2 - gap : box.left + box.width * spot.part + gap;
     this.el.style.height = `${box.height}px`;
     this.el.style.transform = `translate(${x - base.left}px, ${box.top - base.top}px)`;
     this.el.classList.remove("gone");

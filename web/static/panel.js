@@ -33,7 +33,7 @@ export function answered(tps) {
 function ticks() {
   $("ticks").replaceChildren(...recent.map((tps) => {
     const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
-    Object.entries({ x1: x(tps), x2: x(tps), y1: 16, y2: 30 }).forEach(([k, v]) => line.setAttribute(k, v));
+    Object.entries({ x1: x(tps), x2: x(tps), y1: 16, y2: 36 }).forEach(([k, v]) => line.setAttribute(k, v));
     return line;
   }));
 }

@@ -72,7 +72,8 @@ function load(id) {
   if (!chat || !Array.isArray(chat.turns) || !chat.turns.every(isTurn)) return null;
   const p = chat.pending;
   const pending = p && isText(p.id) && isText(p.content) && isText(p.thought) ? p : null;
-  return { turns: chat.turns, pending };
+  const turns = chat.turns.map(({ role, content, thought, note, finish }) => ({ role, content, thought, note, finish }));
+  return { turns, pending };
 }
 
 // open finds this tab's chat: {turns, pending}.

@@ -118,7 +118,7 @@ func gauge(m PageModel) templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<div class=\"gauge\"><svg viewBox=\"-4 0 308 46\" role=\"img\" aria-label=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<div class=\"gauge\"><svg viewBox=\"-4 0 308 52\" role=\"img\" aria-label=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -131,7 +131,7 @@ func gauge(m PageModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\" data-max=\"20\" data-width=\"300\"><rect class=\"track\" x=\"0\" y=\"16\" width=\"300\" height=\"14\" rx=\"2\"></rect> <rect class=\"beyond\" x=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\" data-max=\"20\" data-width=\"300\"><rect class=\"track\" x=\"0\" y=\"16\" width=\"300\" height=\"20\" rx=\"2\"></rect> <rect class=\"beyond\" x=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -157,7 +157,7 @@ func gauge(m PageModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "\" height=\"14\"></rect> <rect id=\"fill\" class=\"fill\" x=\"0\" y=\"19\" width=\"300\" height=\"8\" transform=\"scale(0 1)\"></rect> <g id=\"ticks\" class=\"ticks\"></g> <line class=\"mark\" x1=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "\" height=\"20\"></rect> <rect id=\"fill\" class=\"fill\" x=\"0\" y=\"20\" width=\"300\" height=\"12\" transform=\"scale(0 1)\"></rect> <g id=\"ticks\" class=\"ticks\"></g> <line class=\"mark\" x1=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -183,7 +183,7 @@ func gauge(m PageModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "\" y1=\"13\" y2=\"33\"></line> <line class=\"mark target\" x1=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "\" y1=\"13\" y2=\"39\"></line> <line class=\"mark target\" x1=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -209,7 +209,7 @@ func gauge(m PageModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "\" y1=\"10\" y2=\"36\"></line> <g id=\"needle\" class=\"needle\" transform=\"translate(0 0)\"><path d=\"M-6 3h12L0 14z\"></path></g> <g class=\"scale\" font-size=\"11\" text-anchor=\"middle\"><text x=\"0\" y=\"45\" text-anchor=\"start\">0</text> <text x=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "\" y1=\"9\" y2=\"41\"></line> <g id=\"needle\" class=\"needle\" transform=\"translate(0 0)\"><path d=\"M-6 3h12L0 14z\"></path></g> <g class=\"scale\" font-size=\"11\" text-anchor=\"middle\"><text x=\"0\" y=\"51\" text-anchor=\"start\">0</text> <text x=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -222,7 +222,7 @@ func gauge(m PageModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "\" y=\"45\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "\" y=\"51\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -248,7 +248,7 @@ func gauge(m PageModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "\" y=\"45\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "\" y=\"51\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -261,7 +261,7 @@ func gauge(m PageModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, " target</text> <text x=\"300\" y=\"45\" text-anchor=\"end\">20</text></g></svg></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, " target</text> <text x=\"300\" y=\"51\" text-anchor=\"end\">20</text></g></svg></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
