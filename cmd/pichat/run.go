@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"pichat/cmd/pichat/boot"
@@ -116,6 +117,7 @@ func (a *app) boot(ctx context.Context, e config.Engine, slots, queue int, log *
 		Wish:           boot.Wish{Slots: slots, Window: e.Context},
 		Threads:        e.Threads,
 		PrefillThreads: e.PrefillThreads,
+		Processors:     runtime.NumCPU(),
 		MaxTokens:      e.MaxTokens,
 		Queue:          queue,
 		Prober:         a.prober(e.Cache),

@@ -26,6 +26,14 @@ import (
 // and those that try again can show why.
 const parting = 2 * time.Second
 
+// At the end, engineStop bounds the wait for a call into the engine that cannot
+// be interrupted, such as making a huge context, and webStop the one for
+// clients. Together they stay below 10 s.
+const (
+	engineStop = 4 * time.Second
+	webStop    = 5 * time.Second
+)
+
 // scriptedPace is the scripted backend's where none is asked for, tokens/s;
 // scriptedPrefill is how fast it reads.
 const (
@@ -92,6 +100,7 @@ func (a *app) newServer(c *config.Serve, listener net.Listener) (*server, error)
 		Grace:         c.Grace,
 		MaxTokens:     c.MaxTokens,
 		ScriptPaceTPS: pace,
+		Shutdown:      webStop,
 		Logger:        s.log,
 	})
 	return s, err
@@ -126,7 +135,7 @@ func (s *server) run(ctx context.Context) error {
 	defer context.AfterFunc(outer, cancel)() // a broken server needs no model
 	defer context.AfterFunc(ctx, s.service.SetStopping)()
 
-	err := s.serveModel(inner)
+	err := s.awaitModel(inner)
 	if err != nil && inner.Err() == nil {
 		s.service.SetFailed(err)
 		s.part(ctx, err)
@@ -135,6 +144,25 @@ func (s *server) run(ctx context.Context) error {
 	}
 	stop()
 	return errors.Join(err, parts.Wait())
+}
+
+// awaitModel is serveModel, left behind when it does not end soon after ctx:
+// the process is about to end, and takes the engine's call with it.
+func (s *server) awaitModel(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.serveModel(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(engineStop):
+		s.log.Warn("the engine is in a call that cannot be interrupted: ending without it")
+		return nil
+	}
 }
 
 // part lets pages show why the server ends, where nobody reads its terminal.

@@ -27,6 +27,8 @@ type Config struct {
 	Memory  Memory
 	// Threads for decode and prefill; 0 chooses.
 	Threads, PrefillThreads int
+	// Processors is the number of CPUs that threads can run on; 0 where unknown.
+	Processors int
 	// MaxTokens and Queue are llm.EngineConfig's.
 	MaxTokens, Queue int
 	Prober           *probe.Prober
@@ -54,9 +56,16 @@ func Inspect(c Config) (*Candidate, error) {
 	if err != nil {
 		return nil, err
 	}
+	warning, err := CheckThreads(c.Threads, c.PrefillThreads, c.Processors)
+	if err != nil {
+		return nil, err
+	}
 	plan, err := Fit(info, c.Wish, c.Memory)
 	if err != nil {
 		return nil, about(path, err)
+	}
+	if warning != "" {
+		plan.Warnings = append(plan.Warnings, warning)
 	}
 	return &Candidate{Path: path, Info: info, Plan: plan}, nil
 }

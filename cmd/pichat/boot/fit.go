@@ -77,7 +77,13 @@ func (p Plan) judge(model *gguf.Info, machine Memory) (Plan, error) {
 		return p, fmt.Errorf("%w: the context of %d slots x %d tokens needs %s, this machine has %s in all: lower --context or --slots",
 			ErrTooLarge, p.Slots, p.Window, Bytes(p.Need.KV), Bytes(machine.Total))
 	}
-	if machine.Available > 0 && p.Need.Total() > machine.Available {
+	switch {
+	case machine.Available == 0:
+	case p.Need.KV > machine.Available:
+		p.Warnings = append(p.Warnings, fmt.Sprintf(
+			"the context of %d slots x %d tokens needs %s and %s are free: the system may have to end the program",
+			p.Slots, p.Window, Bytes(p.Need.KV), Bytes(machine.Available)))
+	case p.Need.Total() > machine.Available:
 		p.Warnings = append(p.Warnings, fmt.Sprintf(
 			"the model needs about %s (weights %s, context %s, work memory %s) and %s are free: it will be read from the disk again and again, and be slow",
 			Bytes(p.Need.Total()), Bytes(p.Need.Weights), Bytes(p.Need.KV), Bytes(p.Need.Compute), Bytes(machine.Available)))

@@ -39,8 +39,9 @@ func TestFit(t *testing.T) {
 		{"asked for", 8192, Wish{2, 8192}, Memory{8 * gb, 7 * gb}, 2, 8192, "", nil},
 		{"more than it was trained for", 8192, Wish{1, 9000}, Memory{8 * gb, 7 * gb}, 1, 9000, "larger than the 8192", nil},
 		{"window goes down when slots are set", 8192, Wish{Slots: 4}, Memory{1 * gb, 700 * mb}, 4, 2048, "", nil},
-		{"asked for more than is free", 8192, Wish{4, 8192}, Memory{2 * gb, 600 * mb}, 4, 8192, "are free", nil},
+		{"asked for more than is free", 8192, Wish{1, 8192}, Memory{2 * gb, 400 * mb}, 1, 8192, "slow", nil},
 		{"larger than free memory, nothing left to reduce", 8192, Wish{}, Memory{1 * gb, 50 * mb}, 1, 1024, "are free", nil},
+		{"a context that may not fit", 8192, Wish{4, 8192}, Memory{2 * gb, 600 * mb}, 4, 8192, "may have to end the program", nil},
 		{"cannot work", 8192, Wish{64, 8192}, Memory{8 * gb, 7 * gb}, 64, 8192, "", ErrTooLarge},
 	}
 	for _, tt := range tests {

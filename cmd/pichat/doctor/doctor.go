@@ -43,6 +43,7 @@ func Examine(ctx context.Context, c Config) *Report {
 
 // model looks at the file, what it needs, and whether it works.
 func (c Config) model(ctx context.Context) []Finding {
+	c.Boot.Threads, c.Boot.PrefillThreads = 0, 0 // a finding of the engine's
 	candidate, err := boot.Inspect(c.Boot)
 	if err != nil {
 		return []Finding{{"file", err.Error(), Fault, "name a good model with --model FILE, or run `make model`, which fetches the default one"}}
@@ -100,7 +101,10 @@ func (c Config) threads() Finding {
 		prefill = decode
 	}
 	f := Finding{"threads", fmt.Sprintf("%d to write, %d to read prompts; %d physical cores", decode, prefill, c.Cores), OK, ""}
-	if max(decode, prefill) > c.Cores {
+	switch _, err := boot.CheckThreads(decode, prefill, c.Boot.Processors); {
+	case err != nil:
+		f.State, f.Remedy = Fault, err.Error()
+	case max(decode, prefill) > c.Cores:
 		f.State, f.Remedy = Warning, "threads beyond the physical cores hold each other up: lower --threads and --prefill-threads"
 	}
 	return f

@@ -117,6 +117,10 @@ func TestTooManyThreads(t *testing.T) {
 	if f := c.threads(); f.State != Warning || !strings.Contains(f.Value, "4 to write, 8 to read") {
 		t.Errorf("got %+v", f)
 	}
+	c.Boot.Processors = 1
+	if f := c.threads(); f.State != Fault || !strings.Contains(f.Remedy, "lower --threads") {
+		t.Errorf("got %+v", f)
+	}
 }
 
 func TestPort(t *testing.T) {

@@ -1,0 +1,28 @@
+package boot
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrThreads means that far more threads were asked for than can run.
+var ErrThreads = errors.New("too many threads")
+
+// crowd is how many threads a processor may be asked to take. The engine's
+// threads wait for each other spinning, so a crowd of them hardly gets on.
+const crowd = 4
+
+// CheckThreads warns of more threads than the machine has processors, and
+// refuses a multiple. 0 threads is a choice left to the program, 0 processors
+// are unknown.
+func CheckThreads(threads, prefillThreads, processors int) (warning string, err error) {
+	most := max(threads, prefillThreads)
+	switch {
+	case processors == 0 || most <= processors:
+		return "", nil
+	case most > crowd*processors:
+		return "", fmt.Errorf("%w: %d are asked for and this machine has %d processors: lower --threads and --prefill-threads",
+			ErrThreads, most, processors)
+	}
+	return fmt.Sprintf("%d threads are asked for and this machine has %d processors: they hold each other up", most, processors), nil
+}
