@@ -33,7 +33,10 @@ func (a *app) ask(ctx context.Context, c *config.Ask) error {
 	}
 	status := newStatusLine(a.stderr)
 	running, err := boot.Load(ctx, conf, candidate, func(done float64, note string) {
-		status.show(fmt.Sprintf("%s %.0f %%", note, 100*done))
+		if done > 0 {
+			note += fmt.Sprintf(" %.0f %%", 100*done)
+		}
+		status.show(note)
 	})
 	status.clear()
 	if ctx.Err() != nil {
