@@ -197,7 +197,10 @@ func (c *client) send(f any) {
 // next returns the next frame that is not vitals or state.
 func (c *client) next() frame {
 	c.b.t.Helper()
-	for {
+	for begin := time.Now(); ; {
+		if time.Since(begin) > patience { // vitals alone keep the reading going
+			c.b.t.Fatalf("nothing but vitals for %v", patience)
+		}
 		if f := c.any(); f.Type != wire.TypeVitals && f.Type != wire.TypeState {
 			return f
 		}
@@ -225,11 +228,13 @@ func (c *client) read() (f frame, err error) {
 // until returns the next frame of a type and skips others.
 func (c *client) until(kind string) frame {
 	c.b.t.Helper()
-	for {
+	for begin := time.Now(); time.Since(begin) < patience; {
 		if f := c.any(); f.Type == kind {
 			return f
 		}
 	}
+	c.b.t.Fatalf("no %s frame for %v", kind, patience)
+	return frame{}
 }
 
 func (c *client) hello(resume *wire.Resume, turns ...wire.Turn) frame {
