@@ -177,7 +177,6 @@ var (
 	escape  = key{"Escape", 27, ""}
 	tabKey  = key{"Tab", 9, ""}
 	arrowUp = key{"ArrowUp", 38, ""}
-	space   = key{" ", 32, " "}
 )
 
 // press presses a key, down and up, wherever the focus is. Unlike a synthetic

@@ -132,6 +132,7 @@ func TestKeyboard(t *testing.T) {
 	p.until(`!document.getElementById("notes").open && document.activeElement.dataset.note === "temperature"`)
 
 	p.do(chromedp.EmulateViewport(390, 844))
+	p.until(`document.getElementById("open-panel").checkVisibility()`)
 	eval[any](p, `document.getElementById("open-panel").focus()`)
 	p.press(enter)
 	p.until(`document.getElementById("panel").classList.contains("open") && document.activeElement.id === "close-panel"`)

@@ -48,7 +48,6 @@ type reply struct {
 	conn     *websocket.Conn // nil while the page is away
 	frames   []any
 	md       markdown.Stream
-	tokens   int
 	thought  int
 	arrivals []time.Duration
 }

@@ -82,7 +82,7 @@ export function randomId() {
 // duration words seconds as the server does: "3.2 s", "14 s", "2 min 5 s".
 export function duration(s) {
   if (s < 9.95) return `${s.toFixed(1)} s`;
-  if (s < 120) return `${s.toFixed(0)} s`;
+  if (s < 119.5) return `${s.toFixed(0)} s`;
   const whole = Math.round(s);
   return `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }

@@ -81,7 +81,7 @@ export function start() {
     e.preventDefault();
     close();
   });
-  wide.addEventListener("change", () => close());
+  wide.addEventListener("change", () => { if (wide.matches) close(); });
 }
 
 function setOpen(on) {

@@ -10,6 +10,8 @@ export function wait(arrivals, pace) {
   return w;
 }
 
+const HELD = .3; // seconds of text ahead below which a reader who has waited is held up
+
 // Reader is the same, token by token, together with the place in the text.
 export class Reader {
   constructor(pace) {
@@ -38,15 +40,18 @@ export class Reader {
 
   // where is the reader at time now: tokens read (a fraction within a token),
   // seconds of reading that lie ahead, seconds waited in all, and whether the
-  // reader waits at this moment.
+  // reader is held up: at a slow pace every token ends a short wait and begins
+  // the next, which is one state to look at and not a flicker of two.
   where(now) {
     const n = this.arrivals.length;
-    if (!n || now < this.begun[0]) return { read: 0, ahead: n / this.pace, waited: 0, waiting: false };
+    if (!n || now < this.begun[0]) return { read: 0, ahead: n / this.pace, waited: 0, waiting: false }; // nothing to read yet
     while (this.at + 1 < n && this.begun[this.at + 1] <= now) this.at++;
     while (this.at > 0 && this.begun[this.at] > now) this.at--;
     const read = this.at + Math.min(1, (now - this.begun[this.at]) * this.pace);
-    const waiting = !this.ended && read >= n;
-    const waited = waiting ? Math.max(this.waited, now - this.arrivals[0] - n / this.pace) : this.waited;
-    return { read, ahead: (n - read) / this.pace, waited, waiting };
+    const ahead = (n - read) / this.pace;
+    const atEnd = !this.ended && read >= n;
+    const waited = atEnd ? Math.max(this.waited, now - this.arrivals[0] - n / this.pace) : this.waited;
+    const waiting = atEnd || (!this.ended && waited > .05 && ahead < HELD);
+    return { read, ahead, waited, waiting };
   }
 }

@@ -84,15 +84,16 @@ func areaPath(points []Point, s scale, w, h float64) string {
 	step := stride(points, w)
 	runs(points, func(first int, run []Point) {
 		x := float64(first) * step
+		if len(run) == 1 {
+			x = min(x, w-step)
+			b.WriteString("M" + coord(x) + " " + coord(h) + "V" + coord(s.y(run[0].Value, h)) + "h" + coord(step) + "V" + coord(h) + "Z")
+			return
+		}
 		b.WriteString("M" + coord(x) + " " + coord(h))
 		for k, p := range run {
 			b.WriteString("L" + coord(x+float64(k)*step) + " " + coord(s.y(p.Value, h)))
 		}
 		last := x + float64(len(run)-1)*step
-		if len(run) == 1 {
-			last += step
-			b.WriteString("H" + coord(last))
-		}
 		b.WriteString("L" + coord(last) + " " + coord(h) + "Z")
 	})
 	return b.String()

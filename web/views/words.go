@@ -23,7 +23,7 @@ func seconds(d time.Duration) string {
 	switch {
 	case s < 9.95:
 		return fmt.Sprintf("%.1f s", s)
-	case s < 120:
+	case s < 119.5:
 		return fmt.Sprintf("%.0f s", s)
 	default:
 		whole := int(math.Round(s))
