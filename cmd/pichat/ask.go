@@ -23,7 +23,7 @@ func (a *app) ask(ctx context.Context, c *config.Ask) error {
 	if err != nil {
 		return err
 	}
-	conf := a.boot(ctx, c.Engine, 1, 1, a.logger(c.LogLevel))
+	conf := a.boot(ctx, c.Engine, 1, 1, newLogger(c.LogLevel, a.stderr))
 	candidate, err := boot.Inspect(conf)
 	if err != nil {
 		return err

@@ -101,11 +101,11 @@ func (a *app) getenv(key string) string {
 	return ""
 }
 
-// logger writes text lines of at least that level to standard error.
-func (a *app) logger(level string) *slog.Logger {
+// newLogger writes text lines of at least that level.
+func newLogger(level string, to io.Writer) *slog.Logger {
 	var l slog.Level
 	_ = l.UnmarshalText([]byte(level)) // one of four words: config checked it
-	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: l}))
+	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: l}))
 }
 
 // boot fills in what all commands that need a model have in common.

@@ -62,7 +62,9 @@ func (a *app) serve(ctx context.Context, c *config.Serve) error {
 	if err != nil {
 		return doctor.ListenError(c.Listen, err)
 	}
-	s, err := a.newServer(c, listener)
+	sink := newLogSink(a.stderr)
+	defer sink.Close()
+	s, err := a.newServer(c, listener, newLogger(c.LogLevel, sink))
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -70,8 +72,8 @@ func (a *app) serve(ctx context.Context, c *config.Serve) error {
 }
 
 // newServer wires the parts. Nothing runs yet.
-func (a *app) newServer(c *config.Serve, listener net.Listener) (*server, error) {
-	s := &server{app: a, config: c, log: a.logger(c.LogLevel), listener: listener, service: new(llm.Service)}
+func (a *app) newServer(c *config.Serve, listener net.Listener, log *slog.Logger) (*server, error) {
+	s := &server{app: a, config: c, log: log, listener: listener, service: new(llm.Service)}
 	cards, err := net.Interfaces()
 	if err != nil {
 		s.log.Warn("the network cards cannot be listed", "err", err)
