@@ -98,7 +98,7 @@ func points(s sysmon.Series) []views.Point {
 func (s *Server) timelineModel(past sysmon.History, now time.Time) views.TimelineModel {
 	begin := now.Add(-timeline)
 	share := func(at time.Time) float64 { return float64(at.Sub(begin)) / float64(timeline) }
-	m := views.TimelineModel{Minutes: int(timeline / time.Minute), PaceTPS: points(s.hub.paces.last())}
+	m := views.TimelineModel{Minutes: int(timeline / time.Minute), TargetTPS: s.config.TargetTPS, PaceTPS: points(s.hub.paces.last())}
 	m.TempCelsius = make([]views.Point, drawn)
 	sums := make([]int, drawn)
 	limited := false

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"pichat/llm"
 	"pichat/llm/reader"
@@ -27,11 +28,12 @@ func (s *Server) stateModel(st llm.State) views.StateModel {
 	return m
 }
 
-// sizeOf words a model's size, such as "135M · Q4_1"; "" when unknown.
+// sizeOf words a model's size, such as "135M · Q4_1"; "" when unknown. A number
+// of weights that the model's name says already is not said again.
 func sizeOf(info llm.ModelInfo) string {
 	size := parameters(info.Parameters)
 	switch {
-	case size == "":
+	case size == "", strings.Contains(info.Name, size):
 		return info.Quantization
 	case info.Quantization == "":
 		return size
