@@ -62,14 +62,13 @@ func verdictModel(o replies.Outcome, info llm.ModelInfo, r reader.Readers) views
 	t := o.Done.Timings
 	v := reader.Judge(reader.Answer{Arrivals: t.Arrivals, Thought: t.ThoughtTokens, E2E: t.E2E, Text: o.Answer}, r)
 	m := views.VerdictModel{
-		Finish: string(o.Done.Finish), Error: o.Error,
+		Finish: string(o.Done.Finish), Error: o.Error, Headline: capitalised(v.Sentence()),
 		Tokens: t.Tokens(), ThoughtTokens: t.ThoughtTokens, PromptTokens: t.PromptTokens, CachedTokens: t.CachedTokens,
 		Queue: t.Queue, Prefill: t.Prefill, E2E: t.E2E,
 		Unbounded: v.Unbounded, Buffered: v.Buffered, Short: v.Short,
 		TargetTPS: r.Target, Wait: v.Wait, Ahead: v.Ahead,
-		AverageTPS: r.Average, WaitAverage: v.WaitAverage, AheadAverage: v.AheadAverage,
-		Wait200: v.Wait200,
-		Model:   info.Name, Size: sizeOf(info), Small: reader.SizeNote(info.Parameters) != "",
+		AverageTPS: r.Average, WaitAverage: v.WaitAverage,
+		Model: info.Name, Size: sizeOf(info), Small: reader.SizeNote(info.Parameters) != "",
 	}
 	if d, ok := t.TTFT(); ok {
 		m.TTFT = &d
@@ -87,3 +86,6 @@ func verdictModel(o replies.Outcome, info llm.ModelInfo, r reader.Readers) views
 	m.WordsPerMinute, m.CharsPerMinute = known(v.WordsPerMinute), known(v.CharsPerMinute)
 	return m
 }
+
+// capitalised begins a sentence.
+func capitalised(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -134,7 +134,11 @@ func (v Verdict) Sentence() string {
 	case v.Ahead:
 		return lead + Pace(v.SustainedTPS) + " tok/s: ahead of you"
 	}
-	below := fmt.Sprintf("%s%s tok/s: below the %s target; ", lead, v.belowTarget(), Pace(v.Readers.Target))
+	below := fmt.Sprintf("%s%s tok/s: below the %s target", lead, v.belowTarget(), Pace(v.Readers.Target))
+	if v.AheadAverage {
+		below += ", ahead of an average reader"
+	}
+	below += "; "
 	// A stall is not the rate's doing: it is told as it was, not projected.
 	if 2*Projected(v.Tokens, v.TPS, v.Readers.Target) >= v.Wait {
 		return below + fmt.Sprintf("over a %d-token answer a reader waits about %s", projectedTokens, aboutSeconds(v.Wait200))

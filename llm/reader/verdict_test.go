@@ -28,6 +28,7 @@ func TestSentence(t *testing.T) {
 		want   string
 	}{
 		{"below", at(stream(3*time.Second, 200, 5.03)), "3 s to start, then 5.1 tok/s: below the 11 target; over a 200-token answer a reader waits about 21 s"},
+		{"between the two readers", at(stream(3*time.Second, 200, 8)), "3 s to start, then 8.2 tok/s: below the 11 target, ahead of an average reader; over a 200-token answer a reader waits about 7 s"},
 		{"ahead after a long wait", at(stream(14*time.Second, 100, 24)), "14 s to start, then 27 tok/s: ahead of you"},
 		{"very fast", at(stream(200*time.Millisecond, 30, 100)), "0.2 s to start, then faster than can be told: ahead of you"},
 		{"short", at(stream(time.Second, 10, 10)), "answered in 1.9 s"},
@@ -35,8 +36,8 @@ func TestSentence(t *testing.T) {
 		{"nineteen and twenty", at(stream(time.Second, 19, 5)), "answered in 4.6 s"},
 		{"none", Answer{E2E: time.Second}, "no answer"},
 		{"buffered", at(stream(4*time.Second, 50, 1e7)), "4 s to start, then pace n/a (buffered)"},
-		{"a mean above the target that stalls", at(stalled), "1 s to start, then 7 tok/s: below the 11 target; a reader waited 3.1 s in all"},
-		{"thinking", Answer{Arrivals: thinking, Thought: 300, E2E: 80 * time.Second}, "0.5 s to start, thought 62 s, then 5.2 tok/s: below the 11 target; over a 200-token answer a reader waits about 22 s"},
+		{"a mean above the target that stalls", at(stalled), "1 s to start, then 7 tok/s: below the 11 target, ahead of an average reader; a reader waited 3.1 s in all"},
+		{"thinking", Answer{Arrivals: thinking, Thought: 300, E2E: 80 * time.Second}, "0.5 s to start, thought 62 s, then 5.2 tok/s: below the 11 target, ahead of an average reader; over a 200-token answer a reader waits about 22 s"},
 		{"only thought", Answer{Arrivals: thinking[:300], Thought: 300, E2E: 61 * time.Second}, "thought 61 s, no answer"},
 		{"thought, then a word", Answer{Arrivals: thinking[:303], Thought: 300, E2E: 63 * time.Second}, "thought 62 s, answered in 63 s"},
 	}

@@ -245,22 +245,16 @@ func verdict(arrivals []time.Duration, thought int) views.VerdictModel {
 		return m
 	}
 	m.TTFT, m.E2E = &arrivals[0], arrivals[len(arrivals)-1]
-	answer := arrivals[thought:]
-	m.Short = len(answer) < reader.MinTokens
-	m.Wait = reader.Wait(answer, reader.Target)
-	m.Ahead = m.Wait <= reader.Patience
-	m.WaitAverage = reader.Wait(answer, reader.Average)
-	m.AheadAverage = m.WaitAverage <= reader.Patience
-	if r, ok := reader.Sustained(answer, reader.Patience); ok {
-		m.SustainedTPS = &r
-	} else {
-		m.Unbounded = true
+	v := reader.Judge(reader.Answer{Arrivals: arrivals, Thought: thought, E2E: m.E2E}, reader.DefaultReaders)
+	m.Headline = v.Sentence()
+	m.Short, m.Ahead, m.Unbounded = v.Short, v.Ahead, v.Unbounded
+	m.Wait, m.WaitAverage = v.Wait, v.WaitAverage
+	if v.SustainedTPS > 0 {
+		m.SustainedTPS = &v.SustainedTPS
 	}
-	if n := len(answer); n > 1 && answer[n-1] > answer[0] {
-		tps := float64(n-1) / (answer[n-1] - answer[0]).Seconds()
-		wpm := tps * 46
-		m.TPS, m.WordsPerMinute, m.FirstAnswer = &tps, &wpm, &answer[0]
-		m.Wait200 = reader.Projected(200, tps, reader.Target)
+	if v.TPS > 0 {
+		wpm := v.TPS * 46
+		m.TPS, m.WordsPerMinute, m.FirstAnswer = &v.TPS, &wpm, &arrivals[thought]
 	}
 	return m
 }

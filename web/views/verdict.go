@@ -10,6 +10,9 @@ type VerdictModel struct {
 	// Error is a sentence for people when Finish is "error".
 	Error string
 
+	// Headline is the verdict in plain words; not shown without a token.
+	Headline string
+
 	Tokens        int // of the reply, reasoning included
 	ThoughtTokens int // of these, reasoning
 	PromptTokens  int
@@ -41,12 +44,8 @@ type VerdictModel struct {
 	Wait      time.Duration
 	Ahead     bool
 	// AverageTPS is the slower, average reader, WaitAverage is W(AverageTPS).
-	AverageTPS   float64
-	WaitAverage  time.Duration
-	AheadAverage bool
-	// Wait200 projects the target reader's wait over a 200-token answer at
-	// TPS. See reader.Projected.
-	Wait200 time.Duration
+	AverageTPS  float64
+	WaitAverage time.Duration
 
 	// WordsPerMinute is the speed of the text produced; nil when undefined.
 	// CharsPerMinute is set in its place for Chinese, Japanese and Korean.

@@ -92,7 +92,7 @@ func Verdict(m VerdictModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if words := m.headline(); words != "" {
+		if m.kind() != "none" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"headline\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -106,9 +106,9 @@ func Verdict(m VerdictModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var5 string
-			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(words)
+			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(m.Headline)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `verdict.templ`, Line: 18, Col: 17}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `verdict.templ`, Line: 18, Col: 22}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -248,41 +248,6 @@ func (m VerdictModel) ending() string {
 	default:
 		return ""
 	}
-}
-
-// headline is the verdict in two parts, the wait before and the pace after.
-func (m VerdictModel) headline() string {
-	switch m.kind() {
-	case "none":
-		return ""
-	case "plain":
-		if m.Buffered {
-			return m.start() + ", pace n/a (buffered)"
-		}
-		return "Answered in " + seconds(m.E2E)
-	case "ahead":
-		return fmt.Sprintf("%s, then %s tok/s: ahead of the %s target", m.start(), rate(*m.TPS), pace(m.TargetTPS))
-	}
-	head := fmt.Sprintf("%s, then %s tok/s", m.start(), rate(*m.TPS))
-	if *m.TPS >= m.TargetTPS { // fast on the whole, but it stalled
-		return head + " on average, yet a reader waited " + seconds(m.Wait)
-	}
-	head += fmt.Sprintf(": below the %s target", pace(m.TargetTPS))
-	if m.AheadAverage {
-		head += ", ahead of an average reader"
-	}
-	if m.Wait200 > 0 {
-		head += "; over a 200-token answer a reader waits about " + seconds(m.Wait200)
-	}
-	return head
-}
-
-// start words the wait before the answer, thinking apart.
-func (m VerdictModel) start() string {
-	if m.ThoughtTokens > 0 && m.FirstAnswer != nil && m.TTFT != nil {
-		return seconds(*m.TTFT) + " to start, thought " + seconds(*m.FirstAnswer-*m.TTFT)
-	}
-	return seconds(*m.TTFT) + " to start"
 }
 
 // by names what answered, and how little a pace says of a very small model.
