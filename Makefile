@@ -83,6 +83,10 @@ fuzz-short: setup engine ## run each fuzz target for 10 s
 bench: setup engine model ## measure (ARGS='./llm/...' for some packages only)
 	@GO=$(GO) scripts/bench.sh $(ARGS)
 
+.PHONY: screenshots
+screenshots: setup-test build model ## take the README's pictures of the page
+	@$(GO) run ./scripts/screenshots bin/pichat docs/images
+
 .PHONY: licences
 licences: setup engine ## collect the licences of all that the program links
 	@GO=$(GO) scripts/licences.sh write
