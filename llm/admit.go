@@ -31,8 +31,8 @@ func (e *Engine) dropCancelled(now time.Time) {
 }
 
 // admit gives free slots to those who wait, first come first served, and
-// tells the others their place.
-func (e *Engine) admit() {
+// tells the others their place. It reports whether a slot was taken.
+func (e *Engine) admit() (taken bool) {
 	for len(e.queue) > 0 {
 		slot := chooseSlot(e.idleSlots(), e.queue[0].prompt)
 		if slot < 0 {
@@ -42,6 +42,7 @@ func (e *Engine) admit() {
 		e.queue[0] = nil
 		e.queue = e.queue[1:]
 		e.start(&e.slots[slot], j)
+		taken = true
 	}
 	for i, j := range e.queue {
 		if place := i + 1; place != j.place {
@@ -50,6 +51,7 @@ func (e *Engine) admit() {
 			j.stream.Send(Queued{Place: place, Estimate: wait})
 		}
 	}
+	return taken
 }
 
 func (e *Engine) idleSlots() []idleSlot {

@@ -32,6 +32,7 @@ func pump(step chan<- struct{}) (stop func()) {
 		for {
 			select {
 			case step <- struct{}{}:
+				<-time.After(time.Millisecond) // as slow as a cancellation is quick
 			case <-quit:
 				return
 			}
@@ -104,7 +105,7 @@ func TestCancel(t *testing.T) {
 func TestCancelSparesTheOthers(t *testing.T) {
 	b, step := blocked(t, 2)
 	b.replies["a"] = strings.Repeat("y", 50)
-	e := start(t, EngineConfig{Backend: b})
+	e := start(t, EngineConfig{Backend: b, StallBudget: time.Nanosecond}) // the smallest chunks
 	stream, _ := e.Generate(context.Background(), Request{Prompt: "a"})
 	step <- struct{}{} // its prefill
 	ctx, cancel := context.WithCancel(context.Background())
@@ -123,13 +124,12 @@ func TestCancelSparesTheOthers(t *testing.T) {
 
 // Health never waits on the engine (case M2).
 func TestStatusDuringAStep(t *testing.T) {
-	b, step := blocked(t, 1)
+	b, _ := blocked(t, 1)
 	e := start(t, EngineConfig{Backend: b})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s, _ := e.Generate(ctx, Request{Prompt: strings.Repeat("p", 1000)})
-	step <- struct{}{}
-	step <- struct{}{} // the engine now sits in the third chunk, or is about to
+	waitFor(t, func() bool { return e.Status().Running == 1 }) // though no step has ended
 	begin := time.Now()
 	st := e.Status()
 	if d := time.Since(begin); d > 50*time.Millisecond {

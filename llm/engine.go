@@ -222,7 +222,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		e.receive()
 		e.dropCancelled(time.Now())
-		e.admit()
+		if e.admit() {
+			e.publish() // the first chunk of a prompt may take a while
+		}
 		if !e.step() {
 			e.publish()
 			e.wait(ctx)
