@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -192,11 +193,15 @@ func TestCloseGivesMemoryBack(t *testing.T) {
 	}
 	cycle()
 	cycle() // what libraries allocate once is there now
+	debug.FreeOSMemory()
 	before, goroutines := residentBytes(t), runtime.NumGoroutine()
 	for range 5 {
 		cycle()
 	}
-	if grown := residentBytes(t) - before; grown > 20<<20 {
+	debug.FreeOSMemory()
+	// A context that is left behind is 23 MB of KV memory each; one arena of
+	// glibc's more or less is 24 MB in all.
+	if grown := residentBytes(t) - before; grown > 60<<20 {
 		t.Errorf("five models left %d MB behind", grown>>20)
 	}
 	if n := runtime.NumGoroutine(); n > goroutines {

@@ -3,6 +3,10 @@
 
 #include <memory>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace {
 
 // on_progress runs on the loading thread. False makes llama.cpp give up.
@@ -42,6 +46,11 @@ void pc_model_free(pc_model *m) {
     pc_guarded(&ignored, PC_FAILED, [&] {
         llama_model_free(m->model);
         delete m;
+#ifdef __GLIBC__
+        // glibc keeps what is freed, in an arena for each thread that ever
+        // allocated: tens of megabytes that a small board misses.
+        malloc_trim(0);
+#endif
         return PC_OK;
     });
 }
