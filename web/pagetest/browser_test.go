@@ -145,19 +145,33 @@ func eval[T any](p *tab, expression string) T {
 // until waits until a condition holds on the page.
 func (p *tab) until(condition string) {
 	p.t.Helper()
-	ok := eval[bool](p, fmt.Sprintf(`new Promise((done) => {
-		const end = Date.now() + %d;
-		const look = () => {
-			let is = false;
-			try { is = !!(%s); } catch {}
-			if (is || Date.now() > end) done(is); else setTimeout(look, 15);
-		};
-		look();
-	})`, (patience-2*time.Second).Milliseconds(), condition))
-	if !ok {
-		p.t.Fatalf("never became true: %s\nthe page says: %s", condition, eval[string](p, `document.body.innerText.slice(0, 2000)`))
+	p.untilWithin(patience, condition)
+}
+
+// untilWithin is until for what takes longer, such as a real model's answer.
+func (p *tab) untilWithin(limit time.Duration, condition string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(limit); ; {
+		// in pieces, so that no single call outlasts its time-out
+		if eval[bool](p, fmt.Sprintf(untilScript, (2*time.Second).Milliseconds(), condition)) {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("never became true: %s\nthe page says: %s", condition, eval[string](p, `document.body.innerText.slice(0, 2000)`))
+		}
 	}
 }
+
+// untilScript looks at a condition again and again, for some milliseconds.
+const untilScript = `new Promise((done) => {
+	const end = Date.now() + %d;
+	const look = () => {
+		let is = false;
+		try { is = !!(%s); } catch {}
+		if (is || Date.now() > end) done(is); else setTimeout(look, 15);
+	};
+	look();
+})`
 
 // text is what an element says.
 func (p *tab) text(selector string) string {
