@@ -10,9 +10,7 @@ import (
 type job struct {
 	request   Request
 	prompt    []Token
-	inThought bool
 	maxTokens int
-	stops     []string
 	stream    *Stream
 	arrival   time.Time
 	cancelled atomic.Bool

@@ -157,10 +157,11 @@ func TestJitterIsSeededAndBounded(t *testing.T) {
 			}
 			return out
 		}
-		if durations(1) != durations(1) {
+		first, again, other := durations(1), durations(1), durations(2)
+		if first != again {
 			t.Error("the same seed gave other times")
 		}
-		if durations(1) == durations(2) {
+		if first == other {
 			t.Error("another seed gave the same times")
 		}
 	})
