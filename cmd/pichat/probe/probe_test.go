@@ -86,7 +86,7 @@ func TestCheckEnds(t *testing.T) {
 		{"abort", ErrCrashed, "GGML_ASSERT(n > 0) failed; SIGABRT: abort"},
 		{"kill", ErrCrashed, "memory ran out"},
 		{"memory", ErrCrashed, "made the engine crash"}, // where it runs out decides the words
-		{"pass", ErrCrashed, "exit status 0"}, // it ended without an answer
+		{"pass", ErrCrashed, "exit status 0"},           // it ended without an answer
 	}
 	for _, tt := range tests {
 		t.Run(tt.how, func(t *testing.T) {
