@@ -20,7 +20,7 @@ func vocabFiles(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("../../build/llama.cpp/models/ggml-vocab-*.gguf")
 	if err != nil || len(files) == 0 {
-		t.Skip("llama.cpp's sources are missing: run make engine")
+		t.Fatal("llama.cpp's sources are missing: run make engine")
 	}
 	for _, name := range []string{smolFile, gemmaFile} {
 		if path := filepath.Join("..", "..", "models", name); fileExists(path) {
