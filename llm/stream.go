@@ -68,11 +68,7 @@ func replaces(a, b Event) bool {
 // after it. The error is ctx's.
 func (s *Stream) Next(ctx context.Context) ([]Event, error) {
 	for {
-		s.mu.Lock()
-		events := s.events
-		s.events, s.unread = nil, time.Time{}
-		s.mu.Unlock()
-		if len(events) > 0 {
+		if events := s.Take(); len(events) > 0 {
 			return events, nil
 		}
 		select {
@@ -81,6 +77,15 @@ func (s *Stream) Next(ctx context.Context) ([]Event, error) {
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// Take is Next without waiting: it returns what has come, which may be nothing.
+func (s *Stream) Take() []Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	events := s.events
+	s.events, s.unread = nil, time.Time{}
+	return events
 }
 
 // unreadFor tells how long the oldest unread event has waited.

@@ -32,17 +32,7 @@ func newDrain(r *Reply, stream *llm.Stream) *drain {
 // was cancelled: the engine owes it, and the slot is free only then.
 func (d *drain) run() {
 	for {
-		ctx, cancel := context.Background(), context.CancelFunc(func() {})
-		if d.pending != nil {
-			ctx, cancel = context.WithDeadline(ctx, d.due)
-		}
-		events, err := d.stream.Next(ctx)
-		cancel()
-		if err != nil { // the text is due
-			d.flush(false)
-			continue
-		}
-		for _, e := range events {
+		for _, e := range d.next() {
 			if done, ok := e.(llm.Done); ok {
 				d.finish(done)
 				return
@@ -53,6 +43,17 @@ func (d *drain) run() {
 			d.flush(false)
 		}
 	}
+}
+
+// next waits for events. While text waits to leave it sleeps until that is due
+// and then takes all that has come, so that a token alone wakes nobody.
+func (d *drain) next() []llm.Event {
+	if d.pending != nil {
+		<-time.After(time.Until(d.due))
+		return d.stream.Take()
+	}
+	events, _ := d.stream.Next(context.Background()) // which does not end
+	return events
 }
 
 func (d *drain) take(e llm.Event) {
