@@ -16,12 +16,12 @@ func TestNarrow(t *testing.T) {
 			p := stageState(t, st, phone)
 			for _, width := range []int64{390, 320} {
 				p.do(chromedp.EmulateViewport(width, 844))
-				wide := eval[string](p, `(() => {
+				wide := eval[string](p, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => {
 					const d = document.documentElement, t = document.getElementById("talk");
 					const over = [...document.querySelectorAll("body *")].filter((e) => !e.closest("pre, table, .sr, [inert] *, svg") && e.checkVisibility({visibilityProperty: true}) && e.getBoundingClientRect().right > innerWidth + 1);
 					if (d.scrollWidth <= innerWidth && t.scrollWidth <= t.clientWidth && !over.length) return "";
 					return "page " + d.scrollWidth + ", talk " + t.scrollWidth + " of " + innerWidth + ": " + over.slice(0, 3).map((e) => e.outerHTML.slice(0, 80)).join(" | ");
-				})()`)
+				})`) // two frames later, when the mark has followed
 				if wide != "" {
 					t.Errorf("at %d px: %s", width, wide)
 				}

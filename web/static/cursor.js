@@ -58,9 +58,10 @@ export class Mark {
     const place = Math.max(this.furthest, this.live.place(at.read));
     this.furthest = place;
     this.el.classList.toggle("waiting", at.waiting);
-    if (Math.abs(place - this.last) < .05 && this.version === this.turn.version) return;
+    if (Math.abs(place - this.last) < .05 && this.version === this.turn.version && this.width === innerWidth) return;
     this.last = place;
     this.version = this.turn.version;
+    this.width = innerWidth; // a turned phone moves the text under the mark
     const spot = this.turn.find(Math.min(place, this.turn.length));
     if (!spot) return;
     const box = this.rect(spot);
