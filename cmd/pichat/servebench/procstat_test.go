@@ -9,37 +9,59 @@ import (
 	"time"
 )
 
-// threadCPU is the time that each thread of a process has run so far, from
-// /proc/PID/task/TID/schedstat (nanoseconds on a CPU, first field).
-func threadCPU(pid int) (map[string]time.Duration, error) {
-	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-	if err != nil || len(files) == 0 {
+// usage is what a thread has used so far.
+type usage struct {
+	cpu      time.Duration // on a CPU, from schedstat
+	switches int           // times it went to sleep
+}
+
+// threads is the usage of each thread of a process, by its id.
+func threads(pid int) (map[string]usage, error) {
+	folders, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+	if err != nil || len(folders) == 0 {
 		return nil, fmt.Errorf("no threads of process %d: %w", pid, err)
 	}
-	cpu := map[string]time.Duration{}
-	for _, f := range files {
-		text, err := os.ReadFile(f)
+	all := map[string]usage{}
+	for _, f := range folders {
+		schedstat, err := os.ReadFile(f + "/schedstat")
 		if err != nil {
 			continue // the thread has ended
 		}
-		ns, err := strconv.ParseInt(strings.Fields(string(text))[0], 10, 64)
+		status, err := os.ReadFile(f + "/status")
+		if err != nil {
+			continue
+		}
+		var u usage
+		ns, err := strconv.ParseInt(strings.Fields(string(schedstat))[0], 10, 64)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f, err)
 		}
-		cpu[filepath.Base(filepath.Dir(f))] = time.Duration(ns)
+		u.cpu = time.Duration(ns)
+		if _, rest, ok := strings.Cut(string(status), "\nvoluntary_ctxt_switches:"); ok {
+			u.switches, _ = strconv.Atoi(strings.Fields(rest)[0])
+		}
+		all[filepath.Base(f)] = u
 	}
-	return cpu, nil
+	return all, nil
 }
 
-// spent is what the threads ran between two readings: that of the busiest
-// thread, and that of all others together.
-func spent(before, after map[string]time.Duration) (busiest, others time.Duration) {
-	for tid, cpu := range after {
-		d := cpu - before[tid]
-		others += d
-		busiest = max(busiest, d)
+// spent tells three kinds of threads apart by what they used between two
+// readings. The engine's is the busiest. The monitor of Go's runtime sleeps and
+// wakes far more often than any other: it looks after the thread that is in C,
+// the more often the shorter the steps are, in every Go program that calls C.
+// The rest is the server's.
+func spent(before, after map[string]usage) (engine, monitor, server time.Duration) {
+	var total time.Duration
+	most := 0
+	for tid, u := range after {
+		cpu, switches := u.cpu-before[tid].cpu, u.switches-before[tid].switches
+		total += cpu
+		engine = max(engine, cpu)
+		if switches > most {
+			most, monitor = switches, cpu
+		}
 	}
-	return busiest, others - busiest
+	return engine, monitor, total - engine - monitor
 }
 
 // residentBytes is a process's resident memory (VmRSS).
