@@ -31,7 +31,7 @@ type shot struct {
 const (
 	question = "Why is the sky blue?"
 	// answering holds once a few lines have come and the figures stand.
-	answering = `document.querySelector(".answer, .turn")?.innerText && document.body.innerText.length > 900 && /\d tok\/s/.test(document.querySelector(".live")?.innerText ?? "")`
+	answering = `document.querySelector(".answer, .turn")?.innerText && document.querySelector(".answer").innerText.length > 250 && /\d tok\/s/.test(document.querySelector(".live")?.innerText ?? "")`
 	waiting   = `/reader waiting ([89]|\d\d)/.test(document.querySelector(".live")?.textContent ?? "")`
 )
 
@@ -139,6 +139,7 @@ func take(browser context.Context, url string, s shot, file string) error {
 	}
 	if err := chromedp.Do(ctx, media, chromedp.EmulateViewport(s.width, s.height), chromedp.Navigate(url),
 		wait(`document.documentElement.dataset.connected === "yes"`),
+		wait(`/\d\s*%/.test(document.getElementById("board").textContent)`), // two readings make a CPU share
 		chromedp.SendKeys("#message", question), enter,
 		wait(s.until)); err != nil {
 		return err
