@@ -11,7 +11,7 @@ import (
 func forEachModel(b *testing.B, run func(b *testing.B, m *Model)) {
 	for _, name := range []string{smolFile, gemmaFile} {
 		b.Run(name, func(b *testing.B) {
-			run(b, loadModel(b, name, Config{Window: 2048}))
+			run(b, loadModel(b, name, Config{Window: 2048, DecodeThreads: DefaultThreads()}))
 		})
 	}
 }

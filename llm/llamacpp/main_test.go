@@ -22,12 +22,17 @@ func modelPath(t testing.TB, name string) string {
 	return path
 }
 
-// load loads a model with a small context and closes it with the test.
+// loadModel loads a model with a small context and closes it with the test. It
+// computes on one thread unless told otherwise: two that wait for each other by
+// spinning take minutes where something else runs on one of their cores.
 func loadModel(t testing.TB, name string, config Config) *Model {
 	t.Helper()
 	config.Path = modelPath(t, name)
 	if config.Window == 0 {
 		config.Window = 1024
+	}
+	if config.DecodeThreads == 0 {
+		config.DecodeThreads = 1
 	}
 	m, err := Load(t.Context(), config)
 	if err != nil {
