@@ -199,8 +199,8 @@ func TestCloseGivesMemoryBack(t *testing.T) {
 		cycle()
 	}
 	debug.FreeOSMemory()
-	// A context that is left behind is 23 MB of KV memory each; one arena of
-	// glibc's more or less is 24 MB in all.
+	// A context that is left behind is 23 MB of KV memory each. Without any
+	// leak the figure was seen to move by up to 54 MB, in steps of about 24.
 	if grown := residentBytes(t) - before; grown > 60<<20 {
 		t.Errorf("five models left %d MB behind", grown>>20)
 	}

@@ -46,10 +46,9 @@ func threads(pid int) (map[string]usage, error) {
 }
 
 // spent tells three kinds of threads apart by what they used between two
-// readings. The engine's is the busiest. The monitor of Go's runtime sleeps and
-// wakes far more often than any other: it looks after the thread that is in C,
-// the more often the shorter the steps are, in every Go program that calls C.
-// The rest is the server's.
+// readings. The engine's is the busiest. The one called monitor wakes far more
+// often than any other; that it is the monitor of Go's runtime is an inference
+// (no Go code shows in a profile for it), and its time counts as the program's.
 func spent(before, after map[string]usage) (engine, monitor, server time.Duration) {
 	var total time.Duration
 	most := 0
