@@ -132,7 +132,9 @@ func (v Verdict) Sentence() string {
 	case v.Ahead && v.Unbounded:
 		return lead + "faster than can be told: ahead of you"
 	case v.Ahead:
-		return lead + Pace(v.SustainedTPS) + " tok/s: ahead of you"
+		// In a short answer the patience makes r* far larger than any rate that
+		// was seen: what is said to be the pace never exceeds the mean.
+		return lead + Pace(min(v.SustainedTPS, v.TPS)) + " tok/s: ahead of you"
 	}
 	below := fmt.Sprintf("%s%s tok/s: below the %s target", lead, v.belowTarget(), Pace(v.Readers.Target))
 	if v.AheadAverage {

@@ -29,7 +29,7 @@ func TestSentence(t *testing.T) {
 	}{
 		{"below", at(stream(3*time.Second, 200, 5.03)), "3 s to start, then 5.1 tok/s: below the 11 target; over a 200-token answer a reader waits about 21 s"},
 		{"between the two readers", at(stream(3*time.Second, 200, 8)), "3 s to start, then 8.2 tok/s: below the 11 target, ahead of an average reader; over a 200-token answer a reader waits about 7 s"},
-		{"ahead after a long wait", at(stream(14*time.Second, 100, 24)), "14 s to start, then 27 tok/s: ahead of you"},
+		{"ahead after a long wait", at(stream(14*time.Second, 100, 24)), "14 s to start, then 24 tok/s: ahead of you"},
 		{"very fast", at(stream(200*time.Millisecond, 30, 100)), "0.2 s to start, then faster than can be told: ahead of you"},
 		{"short", at(stream(time.Second, 10, 10)), "answered in 1.9 s"},
 		{"one token", at(stream(1234*time.Millisecond, 1, 1)), "answered in 1.2 s"},
