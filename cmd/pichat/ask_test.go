@@ -139,7 +139,7 @@ func TestTimingsLine(t *testing.T) {
 		{"short", llm.Done{Finish: llm.FinishStop, Timings: llm.Timings{PromptTokens: 5, Arrivals: arrivals(3, 10), E2E: 1200 * time.Millisecond}}, llm.ModelInfo{Name: "Big", Parameters: 8e9},
 			"5 prompt tokens, TTFT 1.00 s, 3 tokens, TPS 10.0, pace n/a (under 20 tokens) · answered in 1.2 s · Big, 8.0 B parameters"},
 		{"cut", llm.Done{Finish: llm.FinishLength, Timings: llm.Timings{PromptTokens: 5, Arrivals: arrivals(101, 20), E2E: 6 * time.Second}}, small,
-			"5 prompt tokens, TTFT 1.00 s, 101 tokens, TPS 20.0, pace 22.2 · 1 s to start, then 22 tok/s: ahead of you · cut at the longest reply allowed (--max-tokens) · Tiny Q4_1, 135 M parameters (pace only: too small a model to judge usefulness by)"},
+			"5 prompt tokens, TTFT 1.00 s, 101 tokens, TPS 20.0, pace 22.2 · 1 s to start, then 20 tok/s: ahead of you · cut at the longest reply allowed (--max-tokens) · Tiny Q4_1, 135 M parameters (pace only: too small a model to judge usefulness by)"},
 		{"window", llm.Done{Finish: llm.FinishWindow, Timings: llm.Timings{Arrivals: arrivals(1, 1)}}, small,
 			"0 prompt tokens, TTFT 1.00 s, 1 tokens, TPS n/a, pace n/a (under 20 tokens) · answered in 0 s · cut at the end of the context window of 4096 tokens (--context) · Tiny Q4_1, 135 M parameters (pace only: too small a model to judge usefulness by)"},
 	}
