@@ -1,6 +1,9 @@
 package llm
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Token is an id in a model's vocabulary, 0 <= id < ModelInfo.VocabSize.
 type Token int32
@@ -62,6 +65,12 @@ type Backend interface {
 
 	// Close frees the context and the model. Nothing may be called after it.
 	Close() error
+}
+
+// ComputeTimer is a Backend that knows the CPU time its callers have spent
+// computing. It may be called from any goroutine.
+type ComputeTimer interface {
+	ComputeTime() time.Duration
 }
 
 // Sampler picks the next token of one reply. It belongs to the engine's

@@ -1,6 +1,9 @@
 package llm
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Generator answers requests: the Engine, and later other servers behind the
 // same page. Its methods may be called from any goroutine and none of them
@@ -28,6 +31,9 @@ type Status struct {
 	KVTokens int
 	// Steps counts evaluated batches: the sign of life.
 	Steps uint64
+	// Compute is the CPU time of the engine's own thread inside the backend: at
+	// one compute thread, all that the model costs. 0 when unknown.
+	Compute time.Duration
 }
 
 // Template renders a chat into the prompt that a model was trained on. It is

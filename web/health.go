@@ -70,6 +70,8 @@ type engineJSON struct {
 	Slots    int    `json:"slots"`
 	KVTokens int    `json:"kv_tokens"`
 	Steps    uint64 `json:"steps"`
+	// ComputeS is the CPU time of the engine's thread inside the model.
+	ComputeS float64 `json:"compute_s,omitzero"`
 	// PaceTPS is the mean pace of the page's running replies over the last
 	// seconds.
 	PaceTPS *float64 `json:"pace_tps,omitempty"`
@@ -83,6 +85,7 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) error {
 		State: stateOf(s.hub.state()),
 		Engine: engineJSON{
 			Running: e.Running, Waiting: e.Waiting, Slots: e.Slots, KVTokens: e.KVTokens, Steps: e.Steps,
+			ComputeS: e.Compute.Seconds(),
 		},
 		Pages:  s.hub.pages(),
 		Vitals: s.config.Vitals.Latest(),

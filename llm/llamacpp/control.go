@@ -32,6 +32,8 @@ func (c *control) progress() *atomic.Uint32 {
 }
 func (c *control) ticks() *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Pointer(&c.c.ticks)) }
 
+func (c *control) cpu() *atomic.Int64 { return (*atomic.Int64)(unsafe.Pointer(&c.c.cpu_ns)) }
+
 // watchLoad reports progress until done and passes on the end of ctx.
 func (c *control) watchLoad(ctx context.Context, done <-chan struct{}, progress func(float64)) {
 	tick := time.NewTicker(100 * time.Millisecond)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"time"
 	"unsafe"
 
 	"pichat/llm"
@@ -220,6 +221,14 @@ func (m *Model) span(seq int) (first, last int) {
 func (m *Model) Ticks() uint32 {
 	defer runtime.KeepAlive(m) // the memory that is read goes with m
 	return m.control.ticks().Load()
+}
+
+// ComputeTime implements llm.ComputeTimer: the CPU time, since the model was
+// loaded, of the threads that called Evaluate and Sample while they were in C.
+// What helper threads compute beside them is not in it.
+func (m *Model) ComputeTime() time.Duration {
+	defer runtime.KeepAlive(m) // the memory that is read goes with m
+	return time.Duration(m.control.cpu().Load())
 }
 
 // Close implements llm.Backend. It aborts a running Evaluate, waits for all

@@ -36,6 +36,7 @@ typedef struct pc_control {
     uint32_t cancel;   // Go sets 1: the loading of a model stops
     uint32_t progress; // of loading, 0..1000
     uint32_t ticks;    // graph nodes begun by evaluations: the proof of life
+    uint64_t cpu_ns;   // CPU time of the threads that called pc_evaluate and pc_sample, inside them
 } pc_control;
 
 // ---- engine (shim_engine.cpp)

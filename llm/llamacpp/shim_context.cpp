@@ -130,6 +130,7 @@ void pc_context_free(pc_context *c) {
 
 int pc_evaluate(pc_context *c, int32_t n, const int32_t *tokens, const int32_t *positions,
                 const int32_t *sequences, const int8_t *output, int prefill, pc_error *err) {
+    const pc_cpu_meter meter(&c->control->cpu_ns);
     return pc_guarded(err, PC_EVALUATE_THREW, [&] {
         attach(c, prefill != 0);
         std::copy(sequences, sequences + n, c->seq_ids.begin());

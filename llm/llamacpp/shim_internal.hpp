@@ -7,6 +7,7 @@
 #include "llama.h"
 
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <vector>
 
@@ -32,6 +33,24 @@ struct pc_context {
     std::vector<int32_t> n_seq_id;
     std::vector<llama_seq_id> seq_ids;
     std::vector<llama_seq_id *> seq_id;
+};
+
+// pc_cpu_meter adds the CPU time of this thread, while it lives, to *total.
+class pc_cpu_meter {
+  public:
+    explicit pc_cpu_meter(uint64_t *total) : total(total), begin(now()) {}
+    ~pc_cpu_meter() { __atomic_fetch_add(total, now() - begin, __ATOMIC_RELAXED); }
+    pc_cpu_meter(const pc_cpu_meter &) = delete;
+    pc_cpu_meter &operator=(const pc_cpu_meter &) = delete;
+
+  private:
+    static uint64_t now() {
+        timespec t{};
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        return uint64_t(t.tv_sec) * 1000000000u + uint64_t(t.tv_nsec);
+    }
+    uint64_t *total;
+    uint64_t begin;
 };
 
 inline void pc_set_error(pc_error *err, const char *text) {

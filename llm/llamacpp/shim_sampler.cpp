@@ -213,6 +213,7 @@ int pc_sampler_new(const pc_model *m, const pc_sampling *sampling, const int32_t
 void pc_sampler_free(pc_sampler *s) { delete s; }
 
 int pc_sample(pc_sampler *s, pc_context *c, int32_t index, int32_t *token, pc_error *err) {
+    const pc_cpu_meter meter(&c->control->cpu_ns);
     return pc_guarded(err, PC_FAILED, [&] {
         float *logits = llama_get_logits_ith(c->context, index);
         if (logits == nullptr) {

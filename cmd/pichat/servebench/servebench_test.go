@@ -18,23 +18,21 @@ const (
 )
 
 // figures are one run's.
-type figures struct{ listen, memory, idle, answer, monitor float64 }
+type figures struct{ listen, memory, idle, answer float64 }
 
 // BenchmarkServe prints each figure beside its bar: medians of five runs.
 func BenchmarkServe(b *testing.B) {
 	for b.Loop() {
-		var listen, memory, idle, answer, monitor []float64
+		var listen, memory, idle, answer []float64
 		for range repeats {
 			f := measure(b)
 			listen, memory = append(listen, f.listen), append(memory, f.memory/(1<<20))
-			idle = append(idle, 100*f.idle)
-			answer, monitor = append(answer, 100*f.answer), append(monitor, 100*f.monitor)
+			idle, answer = append(idle, 100*f.idle), append(answer, 100*f.answer)
 		}
 		report("time to listen", "s", listen, listenBar.Seconds())
 		report("memory above a bare program", "MB", memory, memoryBar/(1<<20))
 		report("idle CPU with a page open", "% of a core", idle, idleBar*100)
-		report("CPU outside the engine while answering", "% of the step time", sums(answer, monitor), answerBar*100)
-		fmt.Printf("  of it the thread that wakes most (it looks like Go's monitor): median %.2f %%, all others: %.2f %%\n", median(monitor), median(answer))
+		report("CPU outside the engine while answering", "% of the step time", answer, answerBar*100)
 	}
 }
 
@@ -52,54 +50,31 @@ func measure(b *testing.B) figures {
 		b.Fatal(err)
 	}
 	f := figures{listen: s.listen.Seconds(), memory: float64(rss - bare)}
-	f.answer, f.monitor = answerShare(b, s, p)
+	f.answer = answerShare(b, s, p)
 	f.idle = idleShare(b, s)
 	return f
 }
 
-// answerShare is the CPU time of the thread that wakes most, and that of all
-// others but the engine's, while an answer is written, as shares of the time that
-// this took.
-func answerShare(b *testing.B, s *server, p *page) (server, monitor float64) {
+// answerShare is the program's CPU time while an answer is written, less what
+// its one compute thread spent in the model, as a share of the time that this
+// took. All else counts: the engine's own Go code, the page's, the runtime's.
+func answerShare(b *testing.B, s *server, p *page) float64 {
 	b.Helper()
-	before, err := threads(s.cmd.Process.Pid)
-	if err != nil {
-		b.Fatal(err)
-	}
+	computed, used := s.computed(b), s.cpuTime(b)
 	begin := time.Now()
 	p.ask(b, "measured-0000")
 	took := time.Since(begin)
-	after, err := threads(s.cmd.Process.Pid)
-	if err != nil {
-		b.Fatal(err)
-	}
-	_, mon, own := spent(before, after)
-	return own.Seconds() / took.Seconds(), mon.Seconds() / took.Seconds()
+	used = s.cpuTime(b) - used
+	computed = s.computed(b) - computed
+	return (used - computed).Seconds() / took.Seconds()
 }
 
 // idleShare is the CPU time of the whole program while nothing is asked.
 func idleShare(b *testing.B, s *server) float64 {
 	b.Helper()
-	before, err := threads(s.cmd.Process.Pid)
-	if err != nil {
-		b.Fatal(err)
-	}
+	before := s.cpuTime(b)
 	<-time.After(idleFor)
-	after, err := threads(s.cmd.Process.Pid)
-	if err != nil {
-		b.Fatal(err)
-	}
-	a, c, d := spent(before, after)
-	return (a + c + d).Seconds() / idleFor.Seconds()
-}
-
-// sums adds two series, run by run.
-func sums(a, b []float64) []float64 {
-	out := make([]float64, len(a))
-	for i := range a {
-		out[i] = a[i] + b[i]
-	}
-	return out
+	return (s.cpuTime(b) - before).Seconds() / idleFor.Seconds()
 }
 
 func median(values []float64) float64 {

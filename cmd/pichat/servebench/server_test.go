@@ -24,8 +24,8 @@ const (
 	answerTokens = 200
 )
 
-// server is a running bin/pichat with one compute thread, so that all work of
-// the engine is on one thread of its own.
+// server is a running bin/pichat with one compute thread, so that its CPU time
+// in the model can be told (engine.compute_s of /status).
 type server struct {
 	cmd    *exec.Cmd
 	addr   string
@@ -73,6 +73,44 @@ func (s *server) await(b *testing.B, path string, limit time.Duration) {
 		<-time.After(2 * time.Millisecond)
 	}
 	b.Fatalf("%s did not answer within %v", path, limit)
+}
+
+// cpuTime is what the whole program has used so far.
+func (s *server) cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	used, err := cpuTime(s.cmd.Process.Pid)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return used
+}
+
+// computed is the CPU time that the compute thread has spent in the model, once
+// the engine is idle.
+func (s *server) computed(b *testing.B) time.Duration {
+	b.Helper()
+	for range 1000 {
+		resp, err := http.Get("http://" + s.addr + "/status")
+		if err != nil {
+			b.Fatal(err)
+		}
+		var status struct {
+			Engine struct {
+				Running  int     `json:"running"`
+				ComputeS float64 `json:"compute_s"`
+			} `json:"engine"`
+		}
+		err = json.NewDecoder(resp.Body).Decode(&status)
+		_ = resp.Body.Close()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if status.Engine.Running == 0 {
+			return time.Duration(status.Engine.ComputeS * float64(time.Second))
+		}
+	}
+	b.Fatal("the engine does not come to rest")
+	return 0
 }
 
 // page is a client that reads every frame, as a browser does.
