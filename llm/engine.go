@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,6 +67,7 @@ type Engine struct {
 	inflight  atomic.Int64     // accepted and not done
 	status    atomic.Pointer[Status]
 	interrupt interrupter
+	timer     ComputeTimer // the backend; nil when it is none
 
 	mu     sync.RWMutex // guards closed against requests that come at the end
 	closed bool
@@ -108,6 +108,7 @@ func NewEngine(c EngineConfig) *Engine {
 		slots:   make([]slot, info.Slots),
 		records: make(chan record, 64),
 	}
+	e.timer, _ = c.Backend.(ComputeTimer)
 	for i := range e.slots {
 		e.slots[i].seq = i
 	}
@@ -216,12 +217,6 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.nudge()
 	})()
 	for ctx.Err() == nil {
-		// A goroutine that only calls C counts as running on since it was last
-		// scheduled. After 10 ms of that Go's monitor takes its processor away in
-		// the midst of a step and then looks again every 20 us for some
-		// milliseconds (runtime.retake and sysmon, Go 1.26): 2.5 % of a core
-		// while a small model writes. To yield between steps costs nothing.
-		runtime.Gosched()
 		e.receive()
 		e.dropCancelled(time.Now())
 		if e.admit() {
@@ -287,8 +282,8 @@ func (e *Engine) publish() {
 		}
 		st.KVTokens += len(e.slots[i].kept)
 	}
-	if timer, ok := e.config.Backend.(ComputeTimer); ok {
-		st.Compute = timer.ComputeTime()
+	if e.timer != nil {
+		st.Compute = e.timer.ComputeTime()
 	}
 	e.status.Store(&st)
 }

@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 )
 
@@ -28,6 +29,8 @@ type State struct {
 // Service is the Generator of a server whose model is loaded after it began
 // to listen. It may be used from any goroutine. The zero value is loading.
 type Service struct {
+	mu        sync.Mutex // guards changed
+	changed   chan struct{}
 	state     atomic.Pointer[State]
 	generator atomic.Pointer[Generator]
 }
@@ -40,25 +43,46 @@ func (s *Service) State() State {
 	return State{Phase: PhaseLoading}
 }
 
+// Changed returns a channel that is closed when the state is next set. Take it
+// before State, so that no change is missed.
+func (s *Service) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	return s.changed
+}
+
+func (s *Service) set(st State) {
+	s.state.Store(&st)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+}
+
 // SetLoading reports progress, 0..1, and what is being done.
 func (s *Service) SetLoading(progress float64, note string) {
-	s.state.Store(&State{Phase: PhaseLoading, Progress: progress, Note: note})
+	s.set(State{Phase: PhaseLoading, Progress: progress, Note: note})
 }
 
 // SetReady begins to pass requests on to g.
 func (s *Service) SetReady(g Generator) {
 	s.generator.Store(&g)
-	s.state.Store(&State{Phase: PhaseReady, Progress: 1})
+	s.set(State{Phase: PhaseReady, Progress: 1})
 }
 
 // SetFailed refuses requests with the reason.
 func (s *Service) SetFailed(err error) {
-	s.state.Store(&State{Phase: PhaseFailed, Err: err})
+	s.set(State{Phase: PhaseFailed, Err: err})
 }
 
 // SetStopping refuses new requests; running ones go on.
 func (s *Service) SetStopping() {
-	s.state.Store(&State{Phase: PhaseStopping})
+	s.set(State{Phase: PhaseStopping})
 }
 
 // Generate implements Generator; it refuses unless the service is ready.

@@ -64,3 +64,25 @@ func TestStreamKeepsWhatMatters(t *testing.T) {
 		t.Errorf("Next with an ended context: %v", err)
 	}
 }
+
+// Whoever waits for a change sees each one.
+func TestServiceChanged(t *testing.T) {
+	var s Service
+	for _, set := range []func(){
+		func() { s.SetLoading(0.5, "reading") },
+		func() { s.SetFailed(errors.New("no file")) },
+		s.SetStopping,
+	} {
+		changed := s.Changed()
+		select {
+		case <-changed:
+			t.Fatal("told a change before there was one")
+		default:
+		}
+		set()
+		<-changed
+	}
+	if s.State().Phase != PhaseStopping {
+		t.Errorf("the state is %v", s.State())
+	}
+}

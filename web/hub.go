@@ -11,10 +11,6 @@ import (
 	"pichat/web/wire"
 )
 
-// statePoll is how often the service is asked for its state, which is one
-// atomic load, while pages are open.
-const statePoll = 250 * time.Millisecond
-
 // hub tells every open page what concerns all of them: vitals once a tick,
 // rendered once for all, and the model's state when it changes. It renders
 // only while pages are open.
@@ -38,19 +34,18 @@ func newHub(s *Server) *hub {
 func (h *hub) run(ctx context.Context) {
 	tick := time.NewTicker(h.server.config.Tick)
 	defer tick.Stop()
-	poll := time.NewTicker(statePoll)
-	defer poll.Stop()
 	for {
+		changed := h.server.config.Service.Changed()
+		if h.pages() > 0 {
+			h.sendState()
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 			h.paces.add(h.server.replies.Pace())
 			h.sendVitals()
-		case <-poll.C:
-			if h.pages() > 0 {
-				h.sendState()
-			}
+		case <-changed:
 		}
 	}
 }

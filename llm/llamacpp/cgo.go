@@ -9,6 +9,10 @@ package llamacpp
 // keeps the arguments of the hot calls off the heap.
 #cgo noescape pc_evaluate
 #cgo nocallback pc_evaluate
+#cgo noescape pc_worker_begin
+#cgo nocallback pc_worker_begin
+#cgo noescape pc_worker_end
+#cgo nocallback pc_worker_end
 #cgo noescape pc_sequence_span
 #cgo nocallback pc_sequence_span
 #cgo noescape pc_sequence_trim

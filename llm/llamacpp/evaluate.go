@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"runtime"
 	"time"
-	"unsafe"
 
 	"pichat/llm"
 )
@@ -31,7 +30,11 @@ func (m *Model) Evaluate(ctx context.Context, b *llm.Batch) error {
 		return fmt.Errorf("%w: evaluate: %w", llm.ErrBackend, err)
 	}
 	m.outputs = m.outputs[:0] // no logits unless all goes well
+	begin := time.Now()
 	code, err := m.interruptible(ctx, b)
+	if !b.Prefill {
+		m.decodeTook = time.Since(begin)
+	}
 	drainLog(m.logger, nil)
 	if code != 0 {
 		m.resync(b)
@@ -68,17 +71,19 @@ func (m *Model) interruptible(ctx context.Context, b *llm.Batch) (int, error) {
 	return code, err
 }
 
-// decode calls C and puts its code into words.
+// decode calls C, in the way that disturbs Go least, and puts its code into
+// words.
 func (m *Model) decode(b *llm.Batch) (int, error) {
-	var prefill C.int
-	if b.Prefill {
-		prefill = 1
+	var code int
+	if b.Prefill || m.decodeTook > m.longStep {
+		var err error
+		if code, err = m.worker.evaluate(m.context, b, &m.cerr); err != nil {
+			return -1, err
+		}
+	} else {
+		goyield()
+		code = evaluate(m.context, b, &m.cerr)
 	}
-	code := int(C.pc_evaluate(m.context, C.int32_t(b.Len()),
-		(*C.int32_t)(unsafe.Pointer(&b.Tokens[0])),
-		(*C.int32_t)(unsafe.Pointer(&b.Positions[0])),
-		(*C.int32_t)(unsafe.Pointer(&b.Sequences[0])),
-		(*C.int8_t)(unsafe.Pointer(&b.Output[0])), prefill, &m.cerr))
 	switch code {
 	case 0:
 		return 0, nil
@@ -240,6 +245,7 @@ func (m *Model) Close() error {
 	if m.context == nil {
 		return nil
 	}
+	m.worker.close()
 	C.pc_context_free(m.context)
 	m.context = nil
 	if model := m.vocabulary.close(); model != nil {

@@ -2,6 +2,11 @@ package llamacpp
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -77,6 +82,72 @@ func greedy(t *testing.T, m *Model, n int) (out []llm.Token) {
 		}
 	}
 	return out
+}
+
+// A long step is computed on a thread of C, a short one on the caller's, with
+// the same result.
+func TestLongStepsRunAside(t *testing.T) {
+	m := loadModel(t, smolFile, Config{})
+	run := func(long time.Duration) (tokens []llm.Token, aside time.Duration) {
+		m.longStep = long
+		before := asideTime(t)
+		tokens = greedy(t, m, 24)
+		if err := m.TrimSequence(0, 0); err != nil {
+			t.Fatal(err)
+		}
+		return tokens, asideTime(t) - before
+	}
+	want, prompt := run(time.Hour) // the prompt runs aside, the steps do not
+	got, all := run(0)
+	if !slices.Equal(got, want) {
+		t.Errorf("aside the tokens are %v, on the caller's thread %v", got, want)
+	}
+	if prompt == 0 || all < prompt+24*time.Millisecond {
+		t.Errorf("the thread for long steps used %v for a prompt, %v with 24 steps more", prompt, all)
+	}
+}
+
+// asideTime is the CPU time of the threads that evaluate long steps.
+func asideTime(t *testing.T) (total time.Duration) {
+	t.Helper()
+	threads, err := filepath.Glob("/proc/self/task/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range threads {
+		if name, _ := os.ReadFile(dir + "/comm"); string(name) != "evaluate\n" {
+			continue
+		}
+		text, err := os.ReadFile(dir + "/schedstat")
+		if err != nil {
+			continue // it has ended
+		}
+		ns, err := strconv.ParseInt(strings.Fields(string(text))[0], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += time.Duration(ns)
+	}
+	return total
+}
+
+func TestComputeTime(t *testing.T) {
+	m := loadModel(t, smolFile, Config{})
+	before, process := m.ComputeTime(), cpuTime(t)
+	index := fill(t, m, prompt(t, m, 64))
+	computed, process := m.ComputeTime()-before, cpuTime(t)-process
+	if computed < process/2 || computed > process {
+		t.Errorf("a prompt took %v of CPU to compute, of %v that the process used", computed, process)
+	}
+	s, err := m.NewSampler(llm.Sampling{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	before = m.ComputeTime()
+	if _, err := s.Sample(index); err != nil || m.ComputeTime() == before {
+		t.Errorf("sampling takes no time (%v)", err)
+	}
 }
 
 func TestTicks(t *testing.T) {

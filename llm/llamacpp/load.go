@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 	"unsafe"
 
 	"pichat/llm"
@@ -32,10 +33,14 @@ type Model struct {
 
 	mu      sync.Mutex      // guards what follows and every use of context
 	context *C.pc_context   // nil once closed
+	worker  *worker         // evaluates what takes long
 	last    []int32         // [slots] last position kept, -1 when empty
 	outputs []bool          // [n] which entries of the last batch have logits
 	slot    [maxSlots]int32 // scratch of one call
-	cerr    C.pc_error      // the text of the last failure in C
+	// decodeTook is how long the last step without prompt tokens took; past
+	// longStep the next one runs on the worker's thread.
+	decodeTook, longStep time.Duration
+	cerr                 C.pc_error // the text of the last failure in C
 }
 
 var _ llm.Backend = (*Model)(nil)
@@ -91,6 +96,7 @@ type loader struct {
 	raw        C.pc_model_info
 	vocabulary *vocabulary
 	context    *C.pc_context
+	worker     *worker
 	failures   []string // lines of level error in llama.cpp's log
 	kvBytes    uint64
 }
@@ -169,7 +175,9 @@ func (l *loader) makeContext() error {
 	if C.pc_context_new(l.model, &params, l.control.c, &l.context, &cerr) != C.PC_OK {
 		return backendError(fmt.Sprintf("make a context of %d slots x %d tokens", l.config.Slots, l.config.Window), &cerr)
 	}
-	return nil
+	var err error
+	l.worker, err = newWorker()
+	return err
 }
 
 // finish hands everything over to a Model.
@@ -180,6 +188,8 @@ func (l *loader) finish() *Model {
 		logger:     l.config.Logger,
 		control:    l.control,
 		context:    l.context,
+		worker:     l.worker,
+		longStep:   longStep,
 		last:       make([]int32, l.config.Slots),
 		outputs:    make([]bool, 0, l.config.BatchTokens),
 		info:       l.info(),
@@ -248,6 +258,7 @@ func reasons(lines []string) string {
 }
 
 func (l *loader) release() {
+	l.worker.close()
 	if l.context != nil {
 		C.pc_context_free(l.context)
 	}

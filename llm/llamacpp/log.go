@@ -7,13 +7,21 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"unsafe"
 )
+
+// linesDrained is how many lines of the log have been asked for.
+var linesDrained atomic.Uint32
 
 // drainLog moves what llama.cpp has logged to logger. The log is the process's,
 // not a model's: lines go to the logger of whoever drains first. adjust, when
 // set, sees each line and gives it its level. Any goroutine may call it.
 func drainLog(logger *slog.Logger, adjust func(level slog.Level, line string) slog.Level) {
+	written := (*atomic.Uint32)(unsafe.Pointer(&C.pc_log_lines)).Load()
+	if linesDrained.Swap(written) == written {
+		return // the usual case, after every step: no call of C, no memory
+	}
 	var buf [2048]byte
 	for {
 		var cLevel C.int

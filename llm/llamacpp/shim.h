@@ -48,6 +48,10 @@ int pc_engine_start(pc_error *err);
 // CPUs and sets *used to whether the build uses it; NULL past the last.
 const char *pc_cpu_feature(int i, int *used);
 
+// pc_log_lines counts the lines that were logged, those that were dropped
+// included; to be read by atomic access.
+extern uint32_t pc_log_lines;
+
 // pc_log_next moves the oldest complete line of the log into buf and its level
 // (ggml's: 1 debug, 2 info, 3 warn, 4 error) into *level. It returns the line's
 // length, or -1 when there is none. Any thread may call it.
@@ -149,6 +153,17 @@ void pc_context_free(pc_context *c);
 enum { PC_EVALUATE_THREW = -1000 };
 int pc_evaluate(pc_context *c, int32_t n, const int32_t *tokens, const int32_t *positions,
                 const int32_t *sequences, const int8_t *output, int prefill, pc_error *err);
+
+// A thread that evaluates, so that the caller need not stay in C meanwhile
+// (shim_worker.cpp). pc_worker_begin copies its arguments and returns at once;
+// when the evaluation has ended, 1 is added to the eventfd done_fd, and
+// pc_worker_end gives what pc_evaluate returned. One evaluation at a time.
+typedef struct pc_worker pc_worker;
+int pc_worker_new(int done_fd, pc_worker **out, pc_error *err);
+void pc_worker_free(pc_worker *w);
+int pc_worker_begin(pc_worker *w, pc_context *c, int32_t n, const int32_t *tokens, const int32_t *positions,
+                    const int32_t *sequences, const int8_t *output, int prefill, pc_error *err);
+int pc_worker_end(pc_worker *w, pc_error *err);
 
 // pc_sequence_trim removes positions from.. of a sequence; PC_FAILED where the
 // model cannot.

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <mutex>
 
+uint32_t pc_log_lines = 0;
+
 namespace {
 
 // The log comes from any thread and in pieces; Go reads it when it has time.
@@ -55,6 +57,7 @@ class log_ring {
     void finish() {
         const entry head{static_cast<uint16_t>(used_), static_cast<uint16_t>(level_)};
         if (used_ > 0) {
+            __atomic_fetch_add(&pc_log_lines, 1, __ATOMIC_RELEASE);
             if (sizeof head + used_ > sizeof bytes_ - count_) {
                 dropped_++;
             } else {

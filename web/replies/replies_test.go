@@ -72,16 +72,30 @@ func TestLateWatcherGetsMergedFrames(t *testing.T) {
 	})
 }
 
-// The first token leaves at once, later ones at most every 90 ms.
+// The first token leaves at once, later ones at most every 90 ms; every 150 ms
+// where a model is far ahead of any reader.
 func TestFlushPace(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		every        time.Duration // between two tokens
+		fewest, most int           // frames in 4 s
+	}{
+		{"a pace for readers", 30 * time.Millisecond, 40, 46},
+		{"a fast model", 10 * time.Millisecond, 25, 29},
+	} {
+		t.Run(tt.name, func(t *testing.T) { testFlushPace(t, tt.every, tt.fewest, tt.most) })
+	}
+}
+
+func testFlushPace(t *testing.T, every time.Duration, fewest, most int) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewStore(Config{})
 		var events []llm.Event
-		for i := range 400 {
-			events = append(events, llm.Delta{Text: "a ", Tokens: 1, At: time.Duration(i) * 10 * time.Millisecond})
+		for i := range int(4 * time.Second / every) {
+			events = append(events, llm.Delta{Text: "a ", Tokens: 1, At: time.Duration(i) * every})
 		}
 		begin := time.Now()
-		r, _ := s.Start("a", id, script(10*time.Millisecond, events...))
+		r, _ := s.Start("a", id, script(every, events...))
 		w := r.Watch(0, func() {})
 		defer w.Close()
 		var at []time.Duration
@@ -93,10 +107,10 @@ func TestFlushPace(t *testing.T) {
 				at = append(at, time.Since(begin))
 			}
 		}
-		if at[0] > 11*time.Millisecond {
+		if at[0] > every+time.Millisecond {
 			t.Errorf("the first token left after %v", at[0])
 		}
-		if len(at) < 40 || len(at) > 46 {
+		if len(at) < fewest || len(at) > most {
 			t.Errorf("%d frames in 4 s", len(at))
 		}
 		closeStore(t, s)

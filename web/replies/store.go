@@ -35,7 +35,8 @@ type Config struct {
 	MaxKept int
 	// PerOwner bounds the replies that run at once for one owner; 4.
 	PerOwner int
-	// Flush is the least time between two text frames of a reply; 90 ms. The
+	// Flush is the least time between two text frames of a reply, more for long
+	// blocks and for models far ahead of any reader; 90 ms. The
 	// first token does not wait.
 	Flush time.Duration
 	// TargetTPS is the reader's pace that Done's timings speak of; 11.
