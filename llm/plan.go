@@ -56,6 +56,9 @@ func planStep(parts []part, slots []slotView, limits chunkLimits) []part {
 		}
 		return 1
 	})
+	if streams == 0 && len(prompts) == 1 && prompts[0].tokens <= budget*5/4 {
+		budget = min(prompts[0].tokens, limits.batch) // a small last chunk costs more than it takes
+	}
 	for i := range prompts {
 		prompts[i].tokens = min(prompts[i].tokens, budget)
 		budget -= prompts[i].tokens

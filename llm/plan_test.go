@@ -19,6 +19,8 @@ func TestPlanStep(t *testing.T) {
 			[]part{{0, 1, false}, {2, 1, false}}},
 		{"a prompt alone takes the large chunk", []slotView{{left: 1000, order: 1}}, limits,
 			[]part{{0, 256, true}}},
+		{"a small rest of a prompt goes with its last chunk", []slotView{{left: 320, order: 1}}, limits, []part{{0, 320, true}}},
+		{"a larger rest does not", []slotView{{left: 321, order: 1}}, limits, []part{{0, 256, true}}},
 		{"the end of a prompt", []slotView{{left: 3, order: 1}}, limits, []part{{0, 3, true}}},
 		{"a prompt beside a stream takes the small chunk", []slotView{{left: 1000, order: 2}, {decoding: true}}, limits,
 			[]part{{1, 1, false}, {0, 48, true}}},
