@@ -81,7 +81,7 @@ fuzz-short: setup engine ## run each fuzz target for 10 s
 	@GO=$(GO) scripts/fuzz.sh 10s
 
 .PHONY: bench
-bench: setup engine model ## measure (ARGS='./llm/...' for some packages only)
+bench: build model ## measure (ARGS='./llm/...' for some packages only)
 	@GO=$(GO) scripts/bench.sh $(ARGS)
 
 .PHONY: screenshots
