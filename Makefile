@@ -62,6 +62,16 @@ test-models: setup ## fetch the model that only tests use, once
 build: engine ## build bin/pichat
 	@$(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION)" -o bin/pichat ./cmd/pichat
 
+##@ Ship
+
+.PHONY: deb
+deb: build ## pack dist/pichat_VERSION_amd64.deb, and the arm64 one after make pi
+	@GO=$(GO) VERSION=$(VERSION) scripts/deb.sh
+
+.PHONY: deb-test
+deb-test: deb ## install, upgrade, remove and purge the .deb in a scratch root (as root)
+	@GO=$(GO) scripts/deb_test.sh
+
 ##@ Work on the code
 
 .PHONY: generate
