@@ -99,7 +99,7 @@ short_hash() { sha256sum | cut -c 1-12; }
 compiler_of() {
 	local line
 	line=$("$1" --version 2>/dev/null | head -n 1) || true
-	[[ -n $line ]] || fail "no working compiler '$1': run 'make setup', or set CC and CXX"
+	[[ -n $line ]] || fail "no working compiler '$1': run 'make setup', or set CC and CXX (for a Pi: scripts/setup.sh pi, or CROSS)"
 	echo "$line"
 }
 

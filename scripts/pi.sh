@@ -13,6 +13,11 @@
 #   VERSION  what `pichat version` says (default: git describe)
 #   CROSS    what begins the names of the cross compilers (default aarch64-linux-gnu-)
 set -euo pipefail
+# Before anything that an older bash of another system does not know.
+if [[ $(uname -s) != Linux ]]; then
+	echo "pi.sh: this builds on Linux only, and this is $(uname -s): run 'make pi' on a Linux machine, in a Linux container, or in a clone on the Pi itself" >&2
+	exit 1
+fi
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$root"
@@ -20,12 +25,6 @@ go=${GO:-build/go}
 cross=${CROSS:-aarch64-linux-gnu-}
 version=${VERSION:-$(git describe --tags --always --dirty 2>/dev/null || echo unknown)}
 readonly work=build/pi program=dist/pichat-linux-arm64 licences=dist/THIRD_PARTY_LICENCES
-
-# check_host says early what this machine lacks.
-check_host() {
-	[[ $(uname -s) == Linux ]] || fail "this builds on Linux only, and this is $(uname -s): run it on a Linux machine, in a Linux container, or in a clone on the Pi itself"
-	has "${cross}g++" || fail "no cross compiler '${cross}g++': run 'make setup-pi' (Debian: g++-aarch64-linux-gnu), or name another by CROSS=prefix-"
-}
 
 # overlay FILE TARGET SOURCE... writes a list of replacements for go build.
 overlay() {
@@ -45,13 +44,16 @@ overlay() {
 # build FLAVOUR OUTPUT OVERLAY TAGS links the program with that flavour's engine.
 # What names the engine stands before the binding's own flags, so it is found first.
 build() {
-	local engine=$root/build/engine-$1
-	# The linker warns that dlopen in a static program needs the libraries it was
-	# linked with; llama.cpp calls it only for backends in files of their own.
+	local engine=$root/build/engine-$1 failed=
 	CGO_ENABLED=1 GOOS=linux GOARCH=arm64 GOARM64=v8.0 CC=${cross}gcc CXX=${cross}g++ \
 		CGO_CPPFLAGS="-I$engine/include" CGO_LDFLAGS="-L$engine/lib" \
 		"$go" build -trimpath -buildvcs=false -overlay "$3" -tags "netgo,osusergo$4" \
-		-ldflags "-X main.version=$version -s -w -extldflags=-static" -o "$2" ./cmd/pichat
+		-ldflags "-X main.version=$version -s -w -extldflags=-static" -o "$2" ./cmd/pichat \
+		>"$work/build.log" 2>&1 || failed=yes
+	# The linker warns that dlopen in a static program needs the libraries it was
+	# linked with; llama.cpp calls it only for backends in files of their own.
+	grep -vE "^# pichat/cmd/pichat$|dl_load_library|warning: Using 'dlopen'" "$work/build.log" >&2 || true
+	[[ -z $failed ]] || fail "$2 could not be built: go says why above"
 }
 
 # check_static FILE makes sure that the file needs nothing of the system it runs on.
@@ -106,7 +108,7 @@ megabytes() { awk -v bytes="$(stat -c %s "$1")" 'BEGIN { printf "%.1f MB", bytes
 main() {
 	local go_file=llm/llamacpp/engine_build.go text=cmd/pichat/licences/third_party.txt
 	local carried=cmd/pichat/handover/inner.gz
-	check_host
+	scripts/setup.sh pi
 	scripts/engine.sh armv8
 	scripts/engine.sh a76
 	mkdir -p "$work" dist

@@ -35,7 +35,6 @@ readonly test_needs=(
 )
 readonly pi_needs=(
 	"has_cross          g++-aarch64-linux-gnu"
-	"has file           file"
 )
 readonly pi_test_needs=(
 	"has qemu-aarch64-static   qemu-user-static"

@@ -36,6 +36,10 @@ type Config struct {
 	Stderr io.Writer
 }
 
+// features are the kernel's asimddp and asimdhp, both false on other than ARM. A
+// variable, as tests run on other CPUs.
+var features = func() (dotProd, halfPrec bool) { return cpu.ARM64.HasASIMDDP, cpu.ARM64.HasASIMDHP }
+
 // Begin hands this process over to the carried program, and then does not
 // return, or says why this one goes on, with the environment to go on with.
 // Call it first of all in main: what was started or read before is lost to the
@@ -47,11 +51,10 @@ func Begin(c Config) (Half, []string) {
 	}
 	program, _ := os.Executable()
 	facts := Facts{
-		Carries:  len(carried) > 0,
-		Probing:  len(c.Args) > 1 && c.Args[1] == probeCommand,
-		DotProd:  cpu.ARM64.HasASIMDDP,
-		HalfPrec: cpu.ARM64.HasASIMDHP,
+		Carries: len(carried) > 0,
+		Probing: len(c.Args) > 1 && c.Args[1] == probeCommand,
 	}
+	facts.DotProd, facts.HalfPrec = features()
 	switch {
 	case !facts.Carries && mark != nil:
 		return Half{mark.Reason, mark.Program}, environ
