@@ -36,6 +36,10 @@ test: setup-test engine model test-models ## install what tests need, run them a
 	@GO=$(GO) scripts/lint.sh vet generated licences
 	@$(GO) test $(TEST_FLAGS) ./...
 
+.PHONY: pi
+pi: ## build dist/pichat-linux-arm64, one file for every 64-bit Pi
+	@VERSION='$(VERSION)' scripts/pi.sh
+
 ##@ Parts of these
 
 .PHONY: setup
@@ -85,6 +89,10 @@ race: setup-test engine model test-models ## run the tests under the race detect
 .PHONY: lint
 lint: setup engine ## check formatting, vet, staticcheck, scripts, licences
 	@GO=$(GO) scripts/lint.sh
+
+.PHONY: pi-test
+pi-test: pi build model ## try the file for the Pi on emulated CPUs (root, for binfmt_misc)
+	@scripts/pi-test.sh
 
 .PHONY: fuzz-short
 fuzz-short: setup engine ## run each fuzz target for 10 s

@@ -110,7 +110,7 @@ func newLogger(level string, to io.Writer) *slog.Logger {
 
 // boot fills in what all commands that need a model have in common.
 func (a *app) boot(ctx context.Context, e config.Engine, slots, queue int, log *slog.Logger) boot.Config {
-	program, _ := os.Executable() // without it, two folders are not looked into
+	program := half.Program // without it, two folders are not looked into
 	c := boot.Config{
 		Path:           e.Model,
 		Folders:        boot.ModelFolders(program, e.Models),
