@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"os"
 
 	"pichat/cmd/pichat/config"
 	"pichat/cmd/pichat/doctor"
@@ -16,13 +17,14 @@ const reportWidth = 100
 // doctor examines the machine and prints what it found.
 func (a *app) doctor(ctx context.Context, c *config.Doctor) error {
 	report := doctor.Examine(ctx, doctor.Config{
-		Version: version,
-		Boot:    a.boot(ctx, c.Engine, c.Slots, 1, newLogger(c.LogLevel, a.stderr)),
-		Engine:  llamacpp.Engine(),
-		Cores:   llamacpp.DefaultThreads(),
-		Readers: host.Readers(host.Config{}),
-		Listen:  c.Listen,
-		Cache:   a.cacheFolder(c.Cache),
+		Version:  version,
+		Boot:     a.boot(ctx, c.Engine, c.Slots, 1, newLogger(c.LogLevel, a.stderr)),
+		Engine:   llamacpp.Engine(),
+		Cores:    llamacpp.DefaultThreads(),
+		Readers:  host.Readers(host.Config{}),
+		PageSize: os.Getpagesize(),
+		Listen:   c.Listen,
+		Cache:    a.cacheFolder(c.Cache),
 	})
 	err := error(nil)
 	if c.JSON {
