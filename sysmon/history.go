@@ -15,7 +15,7 @@ type History struct {
 	TempCelsius Series `json:"temp_celsius"`
 	// BusyPercent is CPU.BusyPercent over time.
 	BusyPercent Series `json:"busy_percent"`
-	// ClockHz is CPU.ClockHz over time.
+	// ClockHz is CPU.RunningClockHz over time.
 	ClockHz Series `json:"clock_hz"`
 	// UsedBytes is RAM.UsedBytes over time.
 	UsedBytes Series `json:"used_bytes"`
@@ -114,7 +114,7 @@ func (r *ring) add(s *Snapshot) {
 		at:      s.At,
 		temp:    pointOf(s.CPU.TempCelsius),
 		busy:    pointOf(s.CPU.BusyPercent),
-		clock:   pointOf(s.CPU.ClockHz),
+		clock:   pointOf(s.CPU.RunningClockHz()),
 		used:    Point{Value: float64(s.Memory.RAM.Value.UsedBytes), Known: s.Memory.RAM.Known},
 		limited: boolPoint(s.Throttle.Now.Any()),
 	}

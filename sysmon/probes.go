@@ -7,9 +7,13 @@ import (
 
 // How often the slower readings are taken.
 const (
-	// Each look at the throttling word is a call into the firmware.
+	// Each look at the throttling word or the true clock is a call into the
+	// firmware.
 	throttlePeriod = 2 * time.Second
+	clockPeriod    = 2 * time.Second
 	fanPeriod      = 2 * time.Second
+	// The firmware takes 23 ms to measure all rails.
+	powerPeriod = 5 * time.Second
 	// The kernel computes the load averages anew every 5 s.
 	loadPeriod = 5 * time.Second
 )
@@ -34,10 +38,14 @@ func newProbes(r Readers, interval time.Duration) []*probe {
 			func(s *Snapshot, v Reading[ProcessMemory]) { s.Process.Memory = v }),
 		newProbe("throttle", ticks(throttlePeriod), r.Throttle, UnknownThrottle,
 			func(s *Snapshot, v Throttle) { s.Throttle = v }),
+		newProbe("true_clock", ticks(clockPeriod), r.TrueClockHz, Unknown[float64],
+			func(s *Snapshot, v Reading[float64]) { s.CPU.TrueClockHz = v }),
 		newProbe("fan", ticks(fanPeriod), r.FanRPM, Unknown[float64],
 			func(s *Snapshot, v Reading[float64]) { s.FanRPM = v }),
 		newProbe("load", ticks(loadPeriod), r.Load, Unknown[LoadAverage],
 			func(s *Snapshot, v Reading[LoadAverage]) { s.Load = v }),
+		newProbe("power", ticks(powerPeriod), r.Power, UnknownPower,
+			func(s *Snapshot, v Power) { s.Power = v }),
 
 		newProbe("hostname", 0, r.Hostname, Unknown[string],
 			func(s *Snapshot, v Reading[string]) { s.Host.Hostname = v }),

@@ -28,10 +28,12 @@ type Readers struct {
 
 	TempCelsius   func(ctx context.Context) Reading[float64]
 	ClockHz       func(ctx context.Context) Reading[float64]
+	TrueClockHz   func(ctx context.Context) Reading[float64]
 	Memory        func(ctx context.Context) Memory
 	ProcessMemory func(ctx context.Context) Reading[ProcessMemory]
 	Throttle      func(ctx context.Context) Throttle
 	FanRPM        func(ctx context.Context) Reading[float64]
+	Power         func(ctx context.Context) Power
 	Load          func(ctx context.Context) Reading[LoadAverage]
 }
 

@@ -24,6 +24,7 @@ type Snapshot struct {
 	// FanRPM is the speed of the cooling fan in revolutions per minute; a
 	// known 0 is a fan at rest.
 	FanRPM Reading[float64] `json:"fan_rpm"`
+	Power  Power            `json:"power"`
 	// Load is the average number of runnable tasks.
 	Load Reading[LoadAverage] `json:"load_average"`
 }
@@ -52,9 +53,35 @@ type CPU struct {
 	// TempCelsius is the temperature of the CPU itself, never that of
 	// another chip.
 	TempCelsius Reading[float64] `json:"temp_celsius"`
-	// ClockHz is the clock that the kernel has asked for. While the firmware
-	// throttles, the true clock may be lower.
+	// ClockHz is the clock that the kernel has asked for: requested, not
+	// measured. While the firmware throttles, the true clock is lower.
 	ClockHz Reading[float64] `json:"clock_hz"`
+	// TrueClockHz is the clock that the firmware has measured. Only a
+	// Raspberry Pi has one to ask.
+	TrueClockHz Reading[float64] `json:"true_clock_hz"`
+}
+
+// RunningClockHz is the best that is known of the clock: what was measured,
+// else what was requested.
+func (c CPU) RunningClockHz() Reading[float64] {
+	if c.TrueClockHz.Known {
+		return c.TrueClockHz
+	}
+	return c.ClockHz
+}
+
+// Power is what the board's power chip reports; a Raspberry Pi 5 has one.
+type Power struct {
+	// Watts is the sum of the rails that the chip feeds. Losses and what hangs
+	// on the 5 V line itself (USB, HATs) come on top.
+	Watts Reading[float64] `json:"watts"`
+	// SupplyVolts is the voltage of the supply at the board's input.
+	SupplyVolts Reading[float64] `json:"supply_volts"`
+}
+
+// UnknownPower is a Power of which nothing is known, and why.
+func UnknownPower(reason string) Power {
+	return Power{Watts: Unknown[float64](reason), SupplyVolts: Unknown[float64](reason)}
 }
 
 // Memory is the memory of the machine.

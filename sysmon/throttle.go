@@ -77,17 +77,33 @@ func (l Limits) Any() Reading[bool] {
 	return all[0]
 }
 
+// Supply tells whether a weak power supply is at work.
+func (l Limits) Supply() bool { return l.UnderVoltage.Known && l.UnderVoltage.Value }
+
+// Heat tells whether heat is at work: the soft limit holds, or the clock is
+// lowered and the supply is not to blame for it.
+func (l Limits) Heat() bool {
+	lowered := l.Throttled.Value || l.FrequencyCapped.Value // an unknown value is false
+	return l.SoftTempLimit.Value || lowered && !l.Supply()
+}
+
+// Clear lists the limits that are known not to hold, worded as in Active.
+func (l Limits) Clear() []string { return l.words(false) }
+
 // Active lists the limits that are known to hold, in words for people and in
 // a fixed order. The slice is the caller's; it is nil when none holds.
-func (l Limits) Active() []string {
-	words := [...]string{"under-voltage", "clock capped", "throttled", "soft temperature limit"}
-	var active []string
+func (l Limits) Active() []string { return l.words(true) }
+
+// words names the limits that are known to be so.
+func (l Limits) words(so bool) []string {
+	names := [...]string{"under-voltage", "clock capped", "throttled", "soft temperature limit"}
+	var words []string
 	for i, r := range l.list() {
-		if r.Known && r.Value {
-			active = append(active, words[i])
+		if r.Known && r.Value == so {
+			words = append(words, names[i])
 		}
 	}
-	return active
+	return words
 }
 
 func (l Limits) list() [4]Reading[bool] {

@@ -62,3 +62,35 @@ func TestLimitsAnyWithUnknowns(t *testing.T) {
 		})
 	}
 }
+
+// What to do follows from the cause: a lowered clock beside under-voltage is
+// the supply's doing.
+func TestLimitsCauses(t *testing.T) {
+	tests := map[string]struct {
+		word         uint32
+		supply, heat bool
+	}{
+		"all well":                         {0x0, false, false},
+		"a weak supply":                    {0x5, true, false},
+		"heat":                             {0x4, false, true},
+		"a capped clock":                   {0x2, false, true},
+		"the soft limit":                   {0x8, false, true},
+		"the soft limit on a weak supply":  {0x9, true, true},
+		"everything":                       {0xF, true, true},
+		"only since start-up, so not now": {0xF0000, false, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			now := sysmon.DecodeThrottled(tt.word, "s").Now
+			if now.Supply() != tt.supply || now.Heat() != tt.heat {
+				t.Errorf("%#x: supply %v, heat %v, want %v, %v", tt.word, now.Supply(), now.Heat(), tt.supply, tt.heat)
+			}
+		})
+	}
+	if u := sysmon.UnknownThrottle("why").Now; u.Supply() || u.Heat() || u.Clear() != nil {
+		t.Errorf("unknown limits: supply %v, heat %v, clear %q", u.Supply(), u.Heat(), u.Clear())
+	}
+	if got := sysmon.DecodeThrottled(0xD, "s").Now.Clear(); !slices.Equal(got, []string{"clock capped"}) {
+		t.Errorf("clear of 0xd: %q", got)
+	}
+}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strings"
 	"time"
 
 	"pichat/llm"
@@ -17,7 +18,11 @@ func (s *Server) boardModel() views.BoardModel {
 	info := s.config.Service.Info()
 	return views.BoardModel{
 		TempCelsius:  figure(snap.CPU.TempCelsius),
-		ClockHz:      figure(snap.CPU.ClockHz),
+		ClockHz:      figure(snap.CPU.RunningClockHz()),
+		ClockAsked:   !snap.CPU.TrueClockHz.Known,
+		ClockOfHz:    wanted(snap.CPU),
+		FanRPM:       figure(snap.FanRPM),
+		Watts:        figure(snap.Power.Watts),
 		BusyPercent:  figure(snap.CPU.BusyPercent),
 		Memory:       memoryModel(snap, info),
 		Throttle:     throttleModel(snap.Throttle),
@@ -72,16 +77,40 @@ func memoryModel(snap *sysmon.Snapshot, info llm.ModelInfo) views.MemoryModel {
 	return m
 }
 
-func throttleModel(t sysmon.Throttle) views.ThrottleModel {
-	m := views.ThrottleModel{Now: t.Now.Active(), SinceBoot: t.SinceBoot.Active()}
-	any := t.Now.Any()
-	m.Known, m.Reason = any.Known, any.Reason
-	switch {
-	case t.Now.UnderVoltage.Known && t.Now.UnderVoltage.Value:
-		m.Remedy = "The supply voltage is too low: use the board's own power supply and a short, thick cable."
-	case len(m.Now) > 0:
-		m.Remedy = "The board slows down to stay cool: give it a fan or a heat sink, or a cooler place."
+// wanted is the clock that the kernel asks for where the CPU runs well below
+// it, else 0.
+func wanted(c sysmon.CPU) float64 {
+	is, known := c.TrueClockHz.Get()
+	asked, asks := c.ClockHz.Get()
+	if known && asks && is < .95*asked {
+		return asked
 	}
+	return 0
+}
+
+func throttleModel(t sysmon.Throttle) views.ThrottleModel {
+	return views.ThrottleModel{
+		Now: heldModel(t.Now,
+			"The supply voltage is too low: use the board's own power supply and a short, thick cable.",
+			"The board slows down to stay cool: give it a fan or a heat sink, or a cooler place."),
+		SinceBoot: heldModel(t.SinceBoot,
+			"The supply voltage was too low for a while: use the board's own power supply and a short, thick cable.",
+			"It was too hot for a while: a fan, a heat sink or a cooler place keeps its pace."),
+	}
+}
+
+// heldModel says what to do by the cause: the supply, heat, or both.
+func heldModel(l sysmon.Limits, supply, heat string) views.HeldModel {
+	any := l.Any()
+	m := views.HeldModel{Limits: l.Active(), Known: any.Known, Clear: l.Clear(), Reason: any.Reason}
+	var remedies []string
+	if l.Supply() {
+		remedies = append(remedies, supply)
+	}
+	if l.Heat() {
+		remedies = append(remedies, heat)
+	}
+	m.Remedy = strings.Join(remedies, " ")
 	return m
 }
 
@@ -101,7 +130,6 @@ func (s *Server) timelineModel(past sysmon.History, now time.Time) views.Timelin
 	m := views.TimelineModel{Minutes: int(timeline / time.Minute), TargetTPS: s.config.TargetTPS, PaceTPS: points(s.hub.paces.last())}
 	m.TempCelsius = make([]views.Point, drawn)
 	sums := make([]int, drawn)
-	limited := false
 	for i, at := range past.At {
 		x := share(at)
 		if x < 0 || x > 1 {
@@ -114,17 +142,32 @@ func (s *Server) timelineModel(past sysmon.History, now time.Time) views.Timelin
 			t.Value += p.Value
 			sums[bin]++
 		}
-		if p := past.Limited[i]; p.Known {
-			if p.Value > 0 && !limited {
-				m.ThrottledAt = append(m.ThrottledAt, x)
-			}
-			limited = p.Value > 0
-		}
 	}
+	m.Held = heldSpans(past, share)
 	for i, n := range sums {
 		if n > 0 {
 			m.TempCelsius[i].Value /= float64(n)
 		}
 	}
 	return m
+}
+
+// heldSpans finds the times in which a limit held. What is not known ends one.
+func heldSpans(past sysmon.History, share func(time.Time) float64) []views.HeldSpan {
+	var spans []views.HeldSpan
+	held, knownBefore := false, false
+	for i, at := range past.At {
+		x, p := share(at), past.Limited[i]
+		now := p.Known && p.Value > 0
+		switch {
+		case x < 0 || x > 1: // before the stretch that is drawn
+		case now && held && len(spans) > 0:
+			spans[len(spans)-1].To = x
+		case now:
+			temp := past.TempCelsius[i]
+			spans = append(spans, views.HeldSpan{From: x, To: x, Began: knownBefore && !held, TempCelsius: views.Point{Value: temp.Value, Known: temp.Known}})
+		}
+		held, knownBefore = now, p.Known
+	}
+	return spans
 }

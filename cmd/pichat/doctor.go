@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"os"
 
 	"pichat/cmd/pichat/config"
 	"pichat/cmd/pichat/doctor"
@@ -16,14 +17,15 @@ const reportWidth = 100
 // doctor examines the machine and prints what it found.
 func (a *app) doctor(ctx context.Context, c *config.Doctor) error {
 	report := doctor.Examine(ctx, doctor.Config{
-		Version: version,
-		Program: half.Reason,
-		Boot:    a.boot(ctx, c.Engine, c.Slots, 1, newLogger(c.LogLevel, a.stderr)),
-		Engine:  llamacpp.Engine(),
-		Cores:   llamacpp.DefaultThreads(),
-		Readers: host.Readers(host.Config{}),
-		Listen:  c.Listen,
-		Cache:   a.cacheFolder(c.Cache),
+		Version:  version,
+		Program:  half.Reason,
+		Boot:     a.boot(ctx, c.Engine, c.Slots, 1, newLogger(c.LogLevel, a.stderr)),
+		Engine:   llamacpp.Engine(),
+		Cores:    llamacpp.DefaultThreads(),
+		Readers:  host.Readers(host.Config{}),
+		PageSize: os.Getpagesize(),
+		Listen:   c.Listen,
+		Cache:    a.cacheFolder(c.Cache),
 	})
 	err := error(nil)
 	if c.JSON {

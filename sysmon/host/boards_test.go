@@ -73,8 +73,8 @@ func remove(t testing.TB, root, name string) {
 // Every reading of every board, as the archive's file want has it.
 func TestBoards(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) < 7 {
-		t.Fatalf("found %d boards (%v), want at least 7", len(files), err)
+	if err != nil || len(files) < 11 {
+		t.Fatalf("found %d boards (%v), want at least 11", len(files), err)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestBoards(t *testing.T) {
 // root/later take their place, and reads again.
 func sampleTwice(t *testing.T, root string, bigPages bool) *sysmon.Snapshot {
 	t.Helper()
-	readers := Readers(Config{Root: root})
+	readers := Readers(boardReaders(root))
 	// The one thing that is of this process and not of a tree.
 	begin := time.Now()
 	readers.ProcessTime = func(context.Context) sysmon.Reading[time.Duration] {
@@ -134,14 +134,29 @@ func sampleTwice(t *testing.T, root string, bigPages bool) *sysmon.Snapshot {
 // so that no reading is forgotten.
 func describe(s *sysmon.Snapshot) string {
 	var b strings.Builder
+	eachReading(s, func(name string, r reading) {
+		if r.known {
+			fmt.Fprintf(&b, "%s: %+v (%s)\n", name, r.value, r.source)
+		} else {
+			fmt.Fprintf(&b, "%s: n/a: %s\n", name, r.reason)
+		}
+	})
+	return b.String()
+}
+
+// reading is a sysmon.Reading of any type.
+type reading struct {
+	value          any
+	known          bool
+	source, reason string
+}
+
+// eachReading visits every reading of a snapshot, in the order of its fields.
+func eachReading(s *sysmon.Snapshot, visit func(name string, r reading)) {
 	var walk func(name string, v reflect.Value)
 	walk = func(name string, v reflect.Value) {
 		if known := v.FieldByName("Known"); known.IsValid() {
-			if known.Bool() {
-				fmt.Fprintf(&b, "%s: %+v (%s)\n", name, v.FieldByName("Value"), v.FieldByName("Source"))
-			} else {
-				fmt.Fprintf(&b, "%s: n/a: %s\n", name, v.FieldByName("Reason"))
-			}
+			visit(name, reading{v.FieldByName("Value").Interface(), known.Bool(), v.FieldByName("Source").String(), v.FieldByName("Reason").String()})
 			return
 		}
 		for i := range v.NumField() {
@@ -151,5 +166,4 @@ func describe(s *sysmon.Snapshot) string {
 		}
 	}
 	walk("", reflect.ValueOf(*s))
-	return b.String()
 }

@@ -3,8 +3,9 @@
 // What gopsutil gets right comes from gopsutil, in one file. What it loses or
 // gets wrong on a Raspberry Pi (a CPU temperature beside other sensors,
 // throttling, the fan, load) is read from /proc and /sys here, one file of
-// code per reading. Nothing forks and nothing needs privileges. On systems
-// without /proc and /sys those readings are unknown.
+// code per reading. The firmware of a Raspberry Pi is asked through its mailbox
+// device, which needs the group video. Nothing forks. On systems without /proc
+// and /sys those readings are unknown.
 package host
 
 import (
@@ -22,6 +23,9 @@ type Config struct {
 	// another root everything is read from that tree, and nothing from the
 	// real machine, except the CPU time of this process.
 	Root string
+	// OpenMailbox opens the firmware's mailbox by the path of its device; nil
+	// opens the real one. Tests give a scripted one.
+	OpenMailbox func(path string) (Mailbox, error)
 	// Logger gets a warning, once, when gopsutil could read only some of the
 	// sensors; nil discards.
 	Logger *slog.Logger
@@ -39,6 +43,10 @@ func Readers(cfg Config) sysmon.Readers {
 	}
 	t := tree(cfg.Root)
 	stats := &gopsutil{tree: t, log: cfg.Logger}
+	gencmd := &firmware{tree: t, open: cfg.OpenMailbox}
+	if gencmd.open == nil {
+		gencmd.open = openMailbox
+	}
 	return sysmon.Readers{
 		Hostname:   t.hostname,
 		BoardModel: t.boardModel,
@@ -51,10 +59,12 @@ func Readers(cfg Config) sysmon.Readers {
 		ProcessTime:   processTime,
 		TempCelsius:   thermometer(t, stats).reading,
 		ClockHz:       clock(t).reading,
+		TrueClockHz:   trueClock(t, gencmd).reading,
 		Memory:        stats.memory,
 		ProcessMemory: processMemory(t, os.Getpagesize()),
-		Throttle:      throttleReader(t, time.Now),
+		Throttle:      throttleReader(t, gencmd, time.Now),
 		FanRPM:        fan(t).reading,
+		Power:         powerReader(t, gencmd),
 		Load:          t.loadAverage,
 	}
 }

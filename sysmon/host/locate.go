@@ -33,6 +33,7 @@ type locator[T any] struct {
 	best    bool          // current was the first of its scan
 	scanned time.Time
 	reason  string // why current is nil
+	faults  string // why the places before current do not work
 }
 
 // get returns the value and the name of its source, or a reason.
@@ -58,7 +59,7 @@ func (l *locator[T]) search(ctx context.Context) (value T, source, reason string
 			faults = append(faults, c.source+": "+l.tree.reason(err))
 			continue
 		}
-		l.current, l.best = &candidates[i], i == 0
+		l.current, l.best, l.faults = &candidates[i], i == 0, strings.Join(faults, "; ")
 		return v, c.source, ""
 	}
 	l.current, l.reason = nil, strings.Join(faults, "; ")

@@ -166,9 +166,9 @@ func TestVoltageAlarm(t *testing.T) {
 	put(t, root, "sys/devices/platform/soc/soc:firmware/get_throttled", "")
 	put(t, root, hwmon0+"name", "rpi_volt")
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	read := throttleReader(tree(root), func() time.Time { return now })
+	read := throttleReader(tree(root), &firmware{tree: tree(root), open: openMailbox}, func() time.Time { return now })
 	yes, no := sysmon.Measured(true, "hwmon rpi_volt"), sysmon.Measured(false, "hwmon rpi_volt")
-	notSince := sysmon.Unknown[bool]("rpi_volt reports the present only")
+	notSince := sysmon.Unknown[bool]("rpi_volt reports the present only; sysfs get_throttled: empty file: /sys/devices/platform/soc/soc:firmware/get_throttled")
 	steps := []struct {
 		after          time.Duration
 		alarm          string

@@ -14,9 +14,11 @@ type throttleSource func() []candidate[sysmon.Throttle]
 
 // throttleReader reads throttling from the first source that works. The order
 // is from the most to the least that a source knows: the firmware's own word,
-// then the one alarm of the voltage monitor. now is the clock.
-func throttleReader(t tree, now func() time.Time) func(context.Context) sysmon.Throttle {
+// fresh from the mailbox, else as the kernel kept it, then the one alarm of the
+// voltage monitor. now is the clock.
+func throttleReader(t tree, gencmd *firmware, now func() time.Time) func(context.Context) sysmon.Throttle {
 	sources := []throttleSource{
+		gencmd.throttleCandidates,
 		t.firmwareWord,
 		(&voltageMonitor{tree: t, now: now}).candidates,
 	}
@@ -36,6 +38,20 @@ func throttleReader(t tree, now func() time.Time) func(context.Context) sysmon.T
 		if reason != "" {
 			return sysmon.UnknownThrottle(reason)
 		}
+		if l.faults != "" {
+			because(&v.Now, l.faults)
+			because(&v.SinceBoot, l.faults)
+		}
 		return v
+	}
+}
+
+// because adds to what a lesser source cannot know why the better ones fail:
+// that is where people can do something about it.
+func because(l *sysmon.Limits, faults string) {
+	for _, r := range []*sysmon.Reading[bool]{&l.UnderVoltage, &l.FrequencyCapped, &l.Throttled, &l.SoftTempLimit} {
+		if !r.Known {
+			r.Reason += "; " + faults
+		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"pichat/sysmon"
 )
 
+const sysfsThrottled = "sysfs get_throttled"
+
 // firmwareWord is the throttleSource of the file in which the Raspberry Pi
 // kernel shows the firmware's get_throttled word: hexadecimal without 0x. Newer
 // kernels on a Pi 5 no longer have it. The kernel logs a warning at its first
@@ -17,7 +19,7 @@ func (t tree) firmwareWord() []candidate[sysmon.Throttle] {
 	var found []candidate[sysmon.Throttle]
 	for _, name := range t.glob("/sys/devices/platform/soc*/soc*:firmware/get_throttled") {
 		found = append(found, candidate[sysmon.Throttle]{
-			source: "firmware get_throttled",
+			source: sysfsThrottled,
 			read: func(context.Context) (sysmon.Throttle, error) {
 				text, err := t.readValue(name)
 				if err != nil {
@@ -27,7 +29,7 @@ func (t tree) firmwareWord() []candidate[sysmon.Throttle] {
 				if err != nil {
 					return sysmon.Throttle{}, fmt.Errorf("not a hexadecimal word, %q: %s", text, name)
 				}
-				return sysmon.DecodeThrottled(uint32(word), "firmware get_throttled"), nil
+				return sysmon.DecodeThrottled(uint32(word), sysfsThrottled), nil
 			},
 		})
 	}

@@ -53,7 +53,11 @@ func boardModel() views.BoardModel {
 		ClockHz:     views.Figure{Value: 2.4e9, Known: true, Source: "cpufreq"},
 		BusyPercent: views.Figure{Value: 97, Known: true, Source: "/proc/stat"},
 		Memory:      views.MemoryModel{Known: true, Total: 79 * gib / 10, Model: 19 * gib / 10, Cache: 3 * gib / 10, Process: gib / 10, Free: 5 * gib},
-		Throttle:    views.ThrottleModel{Known: true, SinceBoot: []string{"under-voltage"}},
+		FanRPM:      views.Figure{Value: 2950, Known: true, Source: "cooling_fan"},
+		Watts:       views.Figure{Value: 6.8, Known: true, Source: "firmware pmic_read_adc, 8 rails"},
+		Throttle: views.ThrottleModel{Now: views.HeldModel{Known: true}, SinceBoot: views.HeldModel{
+			Known: true, Limits: []string{"under-voltage"},
+			Remedy: "The supply voltage was too low for a while: use the board's own power supply and a short, thick cable."}},
 		Now:         views.NowModel{Answering: 1, Places: 4, PaceTPS: views.Figure{Value: 5.1, Known: true}},
 		TempHistory: heat, BusyHistory: series(func(x float64) float64 { return 90 + 8*math.Sin(25*x) }),
 		ClockHistory: series(func(float64) float64 { return 2.4e9 }),
@@ -67,8 +71,9 @@ func bareBoard() views.BoardModel {
 	none := views.Figure{Reason: "no sensor named cpu_thermal, coretemp or k10temp"}
 	return views.BoardModel{
 		TempCelsius: none, ClockHz: views.Figure{Reason: "no cpufreq: a virtual machine"}, BusyPercent: none,
-		Memory:   views.MemoryModel{Reason: "/proc/meminfo cannot be read"},
-		Throttle: views.ThrottleModel{Reason: "not a Raspberry Pi: no firmware to ask"},
+		Memory: views.MemoryModel{Reason: "/proc/meminfo cannot be read"},
+		Throttle: views.ThrottleModel{
+			Now: views.HeldModel{Reason: "not a Raspberry Pi: no firmware to ask"}, SinceBoot: views.HeldModel{Reason: "not a Raspberry Pi: no firmware to ask"}},
 		Now:      views.NowModel{Places: 1},
 		Timeline: views.TimelineModel{Minutes: 10, TargetTPS: reader.Target},
 	}

@@ -69,10 +69,8 @@ func states() []state {
 			}},
 		{name: "na", page: func(m *views.PageModel) { m.Board = bareBoard(); m.Empty.Board = "" }, ready: `document.querySelector(".na")`,
 			after: func(p *tab, _ *stage) { eval[any](p, `document.querySelector(".na").open = true`) }},
-		{name: "throttled", page: func(m *views.PageModel) {
-			m.Board.Throttle = views.ThrottleModel{Known: true, Now: []string{"under-voltage", "throttled"}, SinceBoot: []string{"under-voltage", "throttled"}, Remedy: "The supply is below 4.63 V: use the 27 W supply and a short cable."}
-			m.Board.Timeline.ThrottledAt = []float64{.62}
-		}, ask: "Why is the sky blue?", script: func(r *reply) { r.tell(sky[:420], 3200*ms, 3.4); r.wait() }, ready: waiting},
+		{name: "throttled", page: holdBack, ask: "Why is the sky blue?", script: func(r *reply) { r.tell(sky[:420], 3200*ms, 3.4); r.wait() }, ready: waiting},
+		{name: "throttled-panel", page: holdBack, ready: `document.querySelector("rect.held")`, after: openPanel},
 		{name: "scripted", page: func(m *views.PageModel) { m.State.Scripted, m.State.ScriptPaceTPS, m.State.Base = true, 5, true },
 			ask: "Why is the sky blue?", script: func(r *reply) { r.tell(sky[:420], 3200*ms, 5); r.wait() }, ready: waiting},
 		{name: "thinking", page: func(m *views.PageModel) { m.State.Thinking = true }, ask: "Is 91 a prime?", script: func(r *reply) {
@@ -95,11 +93,21 @@ func states() []state {
 			after: nil, ask: "", script: nil},
 		{name: "notes", ready: `document.querySelector("dialog[open]")`},
 		{name: "panel", ask: "Why is the sky blue?", script: func(r *reply) { r.tell(sky[:420], 3200*ms, 5.1); r.wait() }, ready: waiting,
-			after: func(p *tab, _ *stage) {
-				eval[any](p, `document.getElementById("open-panel").click()`)
-				p.until(`getComputedStyle(document.getElementById("panel")).translate === "none"`)
-			}},
+			after: openPanel},
 	}
+}
+
+// holdBack is a board that heat and a weak supply slow down.
+func holdBack(m *views.PageModel) {
+	held := views.HeldModel{Known: true, Limits: []string{"under-voltage", "throttled"}, Remedy: "The supply voltage is too low: use the board's own power supply and a short, thick cable."}
+	m.Board.Throttle = views.ThrottleModel{Now: held, SinceBoot: held}
+	m.Board.ClockHz.Value, m.Board.ClockOfHz = 1e9, 2.4e9
+	m.Board.Timeline.Held = []views.HeldSpan{{From: .2, To: .26, Began: true}, {From: .62, To: 1, Began: true, TempCelsius: views.Point{Value: 81, Known: true}}}
+}
+
+func openPanel(p *tab, _ *stage) {
+	eval[any](p, `document.getElementById("open-panel").click()`)
+	p.until(`getComputedStyle(document.getElementById("panel")).translate === "none"`)
 }
 
 const rich = "## A heading\n\nA paragraph with `inline code`, **bold** and a [link](https://example.org).\n\n" +

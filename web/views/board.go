@@ -21,7 +21,14 @@ type Point struct {
 // doing, once a second.
 type BoardModel struct {
 	TempCelsius Figure
+	// ClockHz is the clock as measured, else as the kernel asks for it, which
+	// ClockAsked tells. ClockOfHz is what was asked for where the measured
+	// clock is well below it; 0 where it is not.
 	ClockHz     Figure
+	ClockAsked  bool
+	ClockOfHz   float64
+	FanRPM      Figure
+	Watts       Figure // of the rails that the board measures
 	BusyPercent Figure // of all cores, 0 to 100
 	Memory      MemoryModel
 	Throttle    ThrottleModel
@@ -50,16 +57,20 @@ type MemoryModel struct {
 	Free uint64
 }
 
-// ThrottleModel says what holds the board back.
-type ThrottleModel struct {
+// ThrottleModel says what holds the board back now, and what has at some time
+// since it was started. The two are never mixed.
+type ThrottleModel struct{ Now, SinceBoot HeldModel }
+
+// HeldModel is what is known of the limits.
+type HeldModel struct {
+	// Limits that hold, such as "under-voltage".
+	Limits []string
+	// Known is set when every limit is known. Else Reason says why not, and
+	// Clear names those that are known not to hold.
 	Known  bool
-	Reason string // why it is unknown
-	// Now and SinceBoot name the limits, such as "under-voltage"; empty when
-	// none holds or held.
-	Now       []string
-	SinceBoot []string
-	// Remedy says what to do about the limits of Now, one sentence; empty
-	// when there is none.
+	Reason string
+	Clear  []string
+	// Remedy says what to do about Limits; empty when there are none.
 	Remedy string
 }
 
@@ -83,7 +94,17 @@ type TimelineModel struct {
 	// PaceTPS has a gap wherever nothing was being written.
 	PaceTPS     []Point
 	TempCelsius []Point
-	// ThrottledAt are the moments at which a limit set in, as a share of the
-	// stretch, 0 (oldest) to 1 (now).
-	ThrottledAt []float64
+	// Held are the times in which a limit held, oldest first.
+	Held []HeldSpan
+}
+
+// HeldSpan is a time in which the board was held back. From and To are shares
+// of the stretch, 0 (oldest) to 1 (now).
+type HeldSpan struct {
+	From, To float64
+	// Began is set when From is when it began, and not just how far back is
+	// known.
+	Began bool
+	// TempCelsius is the heat of the CPU at From.
+	TempCelsius Point
 }

@@ -22,11 +22,13 @@ var measured = []note{
 	{"queue", "Queue", "Until a place was free.", "queue wait = t_prefill − t_arrival"},
 	{"reading", "Reading", "The model reads the whole chat before it writes (prefill). What it still knows from the turn before is not read again.", "prefill"},
 	{"tokens", "Tokens", "Counted by the engine, thought included; never estimated from characters.", "n"},
-	{"history", "Last minutes", "Above, the pace of all answers on this machine, with the target as a dotted line; below, the heat of the CPU at the same times. A dashed line marks where throttling began.", ""},
+	{"history", "Last minutes", "Above, the pace of all answers on this machine, with the target as a dotted line; below, the heat of the CPU at the same times. A dashed line marks where throttling began, the wash behind it how long it lasted.", ""},
 	{"temperature", "CPU heat", "The sensor of the processor itself, once a second.", ""},
-	{"clock", "Clock", "What the kernel has asked for. While the firmware throttles, the true clock may be lower.", ""},
+	{"clock", "Clock", "What the firmware of a Raspberry Pi measures at the cores, every two seconds. Where it cannot be asked, what the kernel has asked for, and marked so: while the firmware throttles, the true clock is lower.", ""},
 	{"busy", "CPU", "Busy share of all cores over the last second.", ""},
-	{"throttle", "Throttling", "What the firmware reports, now and since start-up apart: under-voltage, a capped clock, throttling, the soft temperature limit.", ""},
+	{"fan", "Fan", "Revolutions per minute of the fan on the processor; 0 is a fan at rest.", ""},
+	{"power", "Power", "Watts of all rails that the power chip of a Raspberry Pi 5 feeds, every five seconds. Losses and USB devices come on top. Other boards measure no power.", "P = sum of U × I over the rails"},
+	{"throttle", "Throttling", "What the firmware reports, now and since start-up apart: under-voltage (a supply below 4.63 V), a capped clock, throttling, the soft temperature limit. What has happened stays until the board is started anew.", ""},
 	{"memory", "Memory", "Model is the part of the model file that is in memory, cache holds the chats (KV cache), program is the rest of this program, free is what can be had without swapping. GB are 2^30 bytes.", ""},
 	{"now", "Now", "Answers being written, answers in the queue, and how many can be written at once.", ""},
 }
@@ -69,7 +71,7 @@ func notes(m PageModel) templ.Component {
 			var templ_7745c5c3_Var2 string
 			templ_7745c5c3_Var2, templ_7745c5c3_Err = templruntime.NewAttributeExpression("note-" + n.Key).Resolve(ctx)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `notes.templ`, Line: 37, Col: 30}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `notes.templ`, Line: 39, Col: 30}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var2)
 			if templ_7745c5c3_Err != nil {
@@ -82,7 +84,7 @@ func notes(m PageModel) templ.Component {
 			var templ_7745c5c3_Var3 string
 			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(n.Title)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `notes.templ`, Line: 38, Col: 19}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `notes.templ`, Line: 40, Col: 19}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -95,7 +97,7 @@ func notes(m PageModel) templ.Component {
 			var templ_7745c5c3_Var4 string
 			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(n.Text)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `notes.templ`, Line: 40, Col: 15}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `notes.templ`, Line: 42, Col: 15}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
@@ -113,7 +115,7 @@ func notes(m PageModel) templ.Component {
 				var templ_7745c5c3_Var5 string
 				templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(n.Formula)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `notes.templ`, Line: 42, Col: 25}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `notes.templ`, Line: 44, Col: 25}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 				if templ_7745c5c3_Err != nil {
@@ -136,7 +138,7 @@ func notes(m PageModel) templ.Component {
 		var templ_7745c5c3_Var6 string
 		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(pace(m.TargetTPS))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `notes.templ`, Line: 48, Col: 39}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `notes.templ`, Line: 50, Col: 39}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 		if templ_7745c5c3_Err != nil {
@@ -149,7 +151,7 @@ func notes(m PageModel) templ.Component {
 		var templ_7745c5c3_Var7 string
 		templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(pace(m.AverageTPS))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `notes.templ`, Line: 48, Col: 110}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `notes.templ`, Line: 50, Col: 110}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 		if templ_7745c5c3_Err != nil {

@@ -54,12 +54,12 @@ func TestSeconds(t *testing.T) {
 // TestUnknown: what is not known reads n/a with its reason, never 0.
 func TestUnknown(t *testing.T) {
 	var b strings.Builder
-	m := BoardModel{TempCelsius: Figure{Reason: "no sensor"}, Throttle: ThrottleModel{Reason: "no firmware"}}
+	m := BoardModel{TempCelsius: Figure{Reason: "no sensor"}, Throttle: ThrottleModel{Now: HeldModel{Reason: "no firmware"}}}
 	if err := Board(m).Render(context.Background(), &b); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(b.String(), "<summary>n/a</summary>"); n != 5 {
-		t.Errorf("%d figures read n/a, want 5", n)
+	if n := strings.Count(b.String(), "<summary>n/a</summary>"); n != 8 {
+		t.Errorf("%d figures read n/a, want 8", n)
 	}
 	for _, want := range []string{`title="no sensor"`, "<p>no firmware</p>"} {
 		if !strings.Contains(b.String(), want) {

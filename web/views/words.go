@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -87,17 +88,59 @@ func (m StateModel) word() string {
 	}
 }
 
-// sentence words the throttling of a board.
-func (m ThrottleModel) sentence() string {
+// sentence words the limits; it is empty where nothing is known.
+func (m HeldModel) sentence() string {
 	switch {
-	case len(m.Now) > 0:
-		return list(m.Now) + " now"
-	case len(m.SinceBoot) > 0:
-		return "not now · " + list(m.SinceBoot) + " since start-up"
-	default:
-		return "none now, none since start-up"
+	case len(m.Limits) > 0:
+		return list(m.Limits)
+	case m.Known:
+		return "no"
+	case len(m.Clear) > 0:
+		return "no " + list(m.Clear)
 	}
+	return ""
 }
+
+// remedy is what to do: about now, else about what has been.
+func (m ThrottleModel) remedy() string { return cmp.Or(m.Now.Remedy, m.SinceBoot.Remedy) }
+
+// clock words a clock, "2.40", and what was asked for where it is well below
+// that: "1.00 of 2.40".
+func (m BoardModel) clock() string {
+	gigahertz := func(hz float64) string { return strconv.FormatFloat(hz/1e9, 'f', 2, 64) }
+	if m.ClockOfHz > 0 {
+		return gigahertz(m.ClockHz.Value) + " of " + gigahertz(m.ClockOfHz)
+	}
+	return gigahertz(m.ClockHz.Value)
+}
+
+func (m BoardModel) clockUnit() string {
+	if m.ClockAsked {
+		return "GHz asked for"
+	}
+	return "GHz"
+}
+
+// lastBegun is the newest time of throttling whose beginning is known.
+func (m TimelineModel) lastBegun() (s HeldSpan, ok bool) {
+	for i := len(m.Held) - 1; i >= 0; i-- {
+		if m.Held[i].Began {
+			return m.Held[i], true
+		}
+	}
+	return HeldSpan{}, false
+}
+
+// word names the beginning of throttling under the history.
+func (s HeldSpan) word() string {
+	if s.TempCelsius.Known {
+		return "throttling began at " + strconv.FormatFloat(s.TempCelsius.Value, 'f', 0, 64) + " °C"
+	}
+	return "throttling began"
+}
+
+// wordAt is where the word stands, so that it meets neither end of the axis.
+func (s HeldSpan) wordAt() string { return percent(min(max(s.From, .45), .67)) + "%" }
 
 // sentence words how many replies the engine serves.
 func (m NowModel) sentence() string {

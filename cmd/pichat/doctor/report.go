@@ -23,7 +23,8 @@ type Finding struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	State State  `json:"state"`
-	// Remedy says what to do; set for warnings and faults.
+	// Remedy says what to do: always for warnings and faults, and where what is
+	// unknown could be had.
 	Remedy string `json:"remedy,omitempty"`
 }
 
