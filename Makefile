@@ -36,6 +36,10 @@ test: setup-test engine model test-models ## install what tests need, run them a
 	@GO=$(GO) scripts/lint.sh vet generated licences
 	@$(GO) test $(TEST_FLAGS) ./...
 
+.PHONY: pi
+pi: ## build dist/pichat-linux-arm64, one file for every 64-bit Pi
+	@VERSION='$(VERSION)' scripts/pi.sh
+
 ##@ Parts of these
 
 .PHONY: setup
@@ -62,6 +66,16 @@ test-models: setup ## fetch the model that only tests use, once
 build: engine ## build bin/pichat
 	@$(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION)" -o bin/pichat ./cmd/pichat
 
+##@ Ship
+
+.PHONY: deb
+deb: build ## pack dist/pichat_VERSION_amd64.deb, and the arm64 one after make pi
+	@GO=$(GO) VERSION=$(VERSION) scripts/deb.sh
+
+.PHONY: deb-test
+deb-test: deb ## install, upgrade, remove and purge the .deb in a scratch root (as root)
+	@GO=$(GO) scripts/deb_test.sh
+
 ##@ Work on the code
 
 .PHONY: generate
@@ -76,12 +90,16 @@ race: setup-test engine model test-models ## run the tests under the race detect
 lint: setup engine ## check formatting, vet, staticcheck, scripts, licences
 	@GO=$(GO) scripts/lint.sh
 
+.PHONY: pi-test
+pi-test: pi build model ## try the file for the Pi on emulated CPUs (root, for binfmt_misc)
+	@scripts/pi-test.sh
+
 .PHONY: fuzz-short
 fuzz-short: setup engine ## run each fuzz target for 10 s
 	@GO=$(GO) scripts/fuzz.sh 10s
 
 .PHONY: bench
-bench: setup engine model ## measure (ARGS='./llm/...' for some packages only)
+bench: build model ## measure (ARGS='./llm/...' for some packages only)
 	@GO=$(GO) scripts/bench.sh $(ARGS)
 
 .PHONY: screenshots

@@ -26,6 +26,7 @@ type rule struct {
 var rules = []rule{
 	{"cmd/pichat", []string{"pichat/", "github.com/alecthomas/kong", "rsc.io/qr"},
 		"the command wires everything and parses flags; nothing else does"},
+	{"cmd/pichat/supervise", []string{"pichat/llm", "github.com/coreos/go-systemd/v22"}, "the one place that speaks to systemd"},
 	{"cmd/pichat/licences", nil, "a text and nothing else"},
 	{"llm", []string{"pichat/llm"},
 		"the domain knows no adapter: no C, no HTTP, no template language, no sensors"},

@@ -73,6 +73,14 @@ type ComputeTimer interface {
 	ComputeTime() time.Duration
 }
 
+// Ticker is a Backend that shows that it computes. It may be called from any
+// goroutine, after Close too.
+type Ticker interface {
+	// Ticks moves many times a second while Evaluate computes, stands still
+	// otherwise, and wraps around.
+	Ticks() uint32
+}
+
 // Sampler picks the next token of one reply. It belongs to the engine's
 // goroutine.
 type Sampler interface {

@@ -68,6 +68,7 @@ type Engine struct {
 	status    atomic.Pointer[Status]
 	interrupt interrupter
 	timer     ComputeTimer // the backend; nil when it is none
+	ticker    Ticker       // likewise
 
 	mu     sync.RWMutex // guards closed against requests that come at the end
 	closed bool
@@ -109,6 +110,7 @@ func NewEngine(c EngineConfig) *Engine {
 		records: make(chan record, 64),
 	}
 	e.timer, _ = c.Backend.(ComputeTimer)
+	e.ticker, _ = c.Backend.(Ticker)
 	for i := range e.slots {
 		e.slots[i].seq = i
 	}
@@ -124,7 +126,13 @@ func (e *Engine) Info() ModelInfo { return e.info }
 func (e *Engine) Template() TemplateInfo { return e.config.Template.Info() }
 
 // Status implements Generator.
-func (e *Engine) Status() Status { return *e.status.Load() }
+func (e *Engine) Status() Status {
+	st := *e.status.Load()
+	if e.ticker != nil {
+		st.Ticks = e.ticker.Ticks() // moves within a step, which publish cannot show
+	}
+	return st
+}
 
 // Generate implements Generator. It renders and tokenizes on the caller's
 // goroutine. Errors: ErrInvalidRequest, ErrContextFull, ErrQueueFull,

@@ -31,6 +31,10 @@ type Status struct {
 	KVTokens int
 	// Steps counts evaluated batches: the sign of life.
 	Steps uint64
+	// Ticks moves while a batch is computed, so that a long one can be told from
+	// one that hangs; it wraps around. It is read at the call of Status. 0 for a
+	// backend that is no Ticker.
+	Ticks uint32
 	// Compute is the CPU time of the engine's own thread inside the backend: at
 	// one compute thread, all that the model costs. 0 when unknown.
 	Compute time.Duration

@@ -33,8 +33,10 @@ func logRecords(log *slog.Logger, records <-chan record) {
 			slog.Int("cached_tokens", r.timings.CachedTokens),
 			slog.Int("tokens", r.timings.Tokens()),
 			slog.Duration("queue", r.timings.Queue),
-			slog.Duration("prefill", r.timings.Prefill),
 			slog.Duration("e2e", r.timings.E2E),
+		}
+		if r.timings.Prefill > 0 { // else the prompt was not read to its end
+			attrs = append(attrs, slog.Duration("prefill", r.timings.Prefill))
 		}
 		if ttft, ok := r.timings.TTFT(); ok {
 			attrs = append(attrs, slog.Duration("ttft", ttft))

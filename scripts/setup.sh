@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Installs what is missing to build pichat, and with "test" to test it. Says
-# what it installs; says nothing, and takes no time, when all is there.
+# Installs what is missing to build pichat, with "test" to test it, with "pi" to
+# build it for a Pi, and with "pi-test" to try that under emulation. Says what it
+# installs; says nothing, and takes no time, when all is there.
 #
-#   scripts/setup.sh [build|test]
+#   scripts/setup.sh [build|test|pi|pi-test]
 #
 # System packages come through apt-get, as root or through sudo; without either
 # it prints the commands to run by hand. Go is the one already here if it is new
@@ -32,7 +33,14 @@ readonly test_needs=(
 	"has_font DejaVu    fonts-dejavu-core"
 	"has_venv           python3-venv"
 )
+readonly pi_needs=(
+	"has_cross          g++-aarch64-linux-gnu"
+)
+readonly pi_test_needs=(
+	"has qemu-aarch64-static   qemu-user-static"
+)
 
+has_cross() { has "${CROSS:-aarch64-linux-gnu-}g++"; }
 has_certificates() { [[ -s ${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt} ]]; }
 
 # Asking Python takes 80 ms, so a pip3 command or a finished .venv will do.
@@ -186,13 +194,15 @@ main() {
 	case $for_what in
 	build) ;;
 	test) needs+=("${test_needs[@]}") ;;
-	*) fail "unknown purpose '$for_what': say build or test" ;;
+	pi) needs+=("${pi_needs[@]}") ;;
+	pi-test) needs+=("${pi_needs[@]}" "${pi_test_needs[@]}") ;;
+	*) fail "unknown purpose '$for_what': say build, test, pi or pi-test" ;;
 	esac
 	has python3 || needs+=("has python3 python3")
 	mapfile -t missing < <(missing_packages "${needs[@]}")
 	((${#missing[@]} == 0)) || install_packages "${missing[@]}"
 	setup_go
-	[[ $for_what == build ]] || setup_venv
+	[[ $for_what != test ]] || setup_venv
 }
 
 main "$@"

@@ -18,6 +18,7 @@ const reportWidth = 100
 func (a *app) doctor(ctx context.Context, c *config.Doctor) error {
 	report := doctor.Examine(ctx, doctor.Config{
 		Version:  version,
+		Program:  half.Reason,
 		Boot:     a.boot(ctx, c.Engine, c.Slots, 1, newLogger(c.LogLevel, a.stderr)),
 		Engine:   llamacpp.Engine(),
 		Cores:    llamacpp.DefaultThreads(),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log/slog"
 	"sync/atomic"
 	"time"
 )
@@ -20,6 +21,7 @@ const (
 // to be seen.
 type logSink struct {
 	to      io.Writer
+	mark    string // in front of a line of its own
 	lines   chan []byte
 	dropped atomic.Uint64
 	quit    chan struct{}
@@ -27,8 +29,8 @@ type logSink struct {
 }
 
 // newLogSink starts the goroutine that writes; Close ends it.
-func newLogSink(to io.Writer) *logSink {
-	s := &logSink{to: to, lines: make(chan []byte, logLines), quit: make(chan struct{}), done: make(chan struct{})}
+func newLogSink(to io.Writer, journal bool) *logSink {
+	s := &logSink{to: to, mark: priority(slog.LevelWarn, journal), lines: make(chan []byte, logLines), quit: make(chan struct{}), done: make(chan struct{})}
 	go s.run()
 	return s
 }
@@ -73,7 +75,7 @@ func (s *logSink) run() {
 
 func (s *logSink) pass(line []byte) {
 	if n := s.dropped.Swap(0); n > 0 {
-		fmt.Fprintf(s.to, "%d log lines were dropped: nobody read them\n", n)
+		fmt.Fprintf(s.to, "%s%d log lines were dropped: nobody read them\n", s.mark, n)
 	}
 	_, _ = s.to.Write(line)
 }

@@ -11,7 +11,7 @@ import (
 // A log that nobody reads makes no writer wait; what is lost is told.
 func TestLogSinkNeverBlocks(t *testing.T) {
 	reader, writer := io.Pipe()
-	s := newLogSink(writer)
+	s := newLogSink(writer, false)
 	begin := time.Now()
 	for i := range 3 * logLines {
 		fmt.Fprintf(s, "line %d\n", i)
@@ -34,7 +34,7 @@ func TestLogSinkNeverBlocks(t *testing.T) {
 
 func TestLogSinkKeepsAll(t *testing.T) {
 	var b strings.Builder
-	s := newLogSink(&b)
+	s := newLogSink(&b, false)
 	fmt.Fprintln(s, "one")
 	fmt.Fprintln(s, "two")
 	s.Close()

@@ -46,7 +46,7 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	a := &app{environ, stdin, stdout, stderr}
 	inv, err := config.Parse(args, environ, os.ReadFile)
 	if err != nil {
-		fmt.Fprintf(stderr, "pichat: %v\n", err)
+		a.complain(err.Error())
 		return statusUsage
 	}
 	if inv.Help != "" {
@@ -61,7 +61,7 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	case errors.Is(err, errInterrupted):
 		return statusInterrupted
 	default:
-		fmt.Fprintf(stderr, "pichat: %s\n", oneLine(err))
+		a.complain(oneLine(err))
 		return statusFailed
 	}
 }
@@ -110,7 +110,7 @@ func newLogger(level string, to io.Writer) *slog.Logger {
 
 // boot fills in what all commands that need a model have in common.
 func (a *app) boot(ctx context.Context, e config.Engine, slots, queue int, log *slog.Logger) boot.Config {
-	program, _ := os.Executable() // without it, two folders are not looked into
+	program := half.Program // without it, two folders are not looked into
 	c := boot.Config{
 		Path:           e.Model,
 		Folders:        boot.ModelFolders(program, e.Models),

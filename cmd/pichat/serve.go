@@ -14,6 +14,7 @@ import (
 	"pichat/cmd/pichat/boot"
 	"pichat/cmd/pichat/config"
 	"pichat/cmd/pichat/doctor"
+	"pichat/cmd/pichat/supervise"
 	"pichat/llm"
 	"pichat/llm/fakellm"
 	"pichat/llm/llamacpp"
@@ -41,6 +42,9 @@ const (
 	scriptedPrefill = 200
 )
 
+// Without its ticks a long prompt would look stuck to the watchdog.
+var _ llm.Ticker = (*llamacpp.Model)(nil)
+
 // server is everything that runs while the page is served.
 type server struct {
 	*app
@@ -58,17 +62,29 @@ type server struct {
 // not begin or lost its model: under systemd that means a restart and a line
 // in the journal.
 func (a *app) serve(ctx context.Context, c *config.Serve) error {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
+	listener, err := listen(ctx, c.Listen)
 	if err != nil {
-		return doctor.ListenError(c.Listen, err)
+		return err
 	}
-	sink := newLogSink(a.stderr)
+	sink := newLogSink(a.stderr, a.journal())
 	defer sink.Close()
-	s, err := a.newServer(c, listener, newLogger(c.LogLevel, sink))
+	s, err := a.newServer(c, listener, a.serveLogger(c.LogLevel, sink))
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	return s.run(ctx)
+}
+
+// listen takes the socket that systemd hands over, else opens one at address.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	if l, err := supervise.Listener(); l != nil || err != nil {
+		return l, err
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, doctor.ListenError(address, err)
+	}
+	return l, nil
 }
 
 // newServer wires the parts. Nothing runs yet.
@@ -136,6 +152,10 @@ func (s *server) run(ctx context.Context) error {
 	defer cancel()
 	defer context.AfterFunc(outer, cancel)() // a broken server needs no model
 	defer context.AfterFunc(ctx, s.service.SetStopping)()
+	parts.Go(func() error {
+		supervise.Run(inner, s.service, s.log)
+		return nil
+	})
 
 	err := s.awaitModel(inner)
 	if err != nil && inner.Err() == nil {

@@ -21,10 +21,11 @@ func (a *app) version(c *config.Version) error {
 	_, err := fmt.Fprintf(a.stdout, `pichat     %s
 llama.cpp  %s (%s), flavour %s, build %s
            %s
+program    %s
 CPU        uses %s
            misses %s
 Go         %s %s/%s
-`, version, e.Version, e.Commit, e.Flavour, e.Key, e.Flags,
+`, version, e.Version, e.Commit, e.Flavour, e.Key, e.Flags, half.Reason,
 		words(e.FeaturesUsed, "nothing beyond the architecture's base"),
 		words(e.FeaturesMissed, "nothing that this CPU has"),
 		runtime.Version(), runtime.GOOS, runtime.GOARCH)

@@ -6,6 +6,7 @@ import "C"
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"time"
 
@@ -35,7 +36,7 @@ func (m *Model) Evaluate(ctx context.Context, b *llm.Batch) error {
 	if !b.Prefill {
 		m.decodeTook = time.Since(begin)
 	}
-	drainLog(m.logger, nil)
+	drainLog(m.logger, logLevel(code))
 	if code != 0 {
 		m.resync(b)
 		return err
@@ -45,6 +46,15 @@ func (m *Model) Evaluate(ctx context.Context, b *llm.Batch) error {
 		m.outputs = append(m.outputs, b.Output[i] != 0)
 	}
 	return nil
+}
+
+// logLevel is how drainLog takes what llama.cpp says about an evaluation that
+// ended with code: it calls an interruption, which was asked for, an error.
+func logLevel(code int) func(slog.Level, string) slog.Level {
+	if code != codeInterrupted {
+		return nil
+	}
+	return func(slog.Level, string) slog.Level { return slog.LevelDebug }
 }
 
 // interruptible evaluates a checked batch and lets the end of ctx abort it.
@@ -71,6 +81,9 @@ func (m *Model) interruptible(ctx context.Context, b *llm.Batch) (int, error) {
 	return code, err
 }
 
+// codeInterrupted is what llama_decode returns when the abort callback said so.
+const codeInterrupted = 2
+
 // decode calls C, in the way that disturbs Go least, and puts its code into
 // words.
 func (m *Model) decode(b *llm.Batch) (int, error) {
@@ -89,7 +102,7 @@ func (m *Model) decode(b *llm.Batch) (int, error) {
 		return 0, nil
 	case 1:
 		return code, fmt.Errorf("%w: evaluate: the KV memory has no room for %d more tokens", llm.ErrBackend, b.Len())
-	case 2:
+	case codeInterrupted:
 		return code, llm.ErrInterrupted
 	case -1:
 		return code, fmt.Errorf("%w: evaluate: llama.cpp refuses the batch of %d tokens", llm.ErrBackend, b.Len())

@@ -1,9 +1,13 @@
 package llamacpp
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,6 +133,41 @@ func asideTime(t *testing.T) (total time.Duration) {
 		total += time.Duration(ns)
 	}
 	return total
+}
+
+// An interruption is what somebody asked for: the log does not call it an error.
+func TestInterruptionIsNoError(t *testing.T) {
+	var log bytes.Buffer
+	m := loadModel(t, smolFile, Config{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	log.Reset()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan struct{})
+	begun := m.Ticks()
+	go func() {
+		for m.Ticks() == begun {
+			select {
+			case <-ended:
+				return
+			default:
+				runtime.Gosched()
+			}
+		}
+		cancel()
+	}()
+	var batch llm.Batch
+	batch.Prefill = true
+	for i, token := range prompt(t, m, 500) {
+		batch.Add(token, i, 0, i == 499)
+	}
+	err := m.Evaluate(ctx, &batch)
+	close(ended)
+	if !errors.Is(err, llm.ErrInterrupted) {
+		t.Fatalf("got %v, want ErrInterrupted", err)
+	}
+	if text := log.String(); strings.Contains(text, "level=ERROR") || strings.Contains(text, "level=WARN") || !strings.Contains(text, "llama.cpp") {
+		t.Errorf("the log says\n%s\nwant llama.cpp's words at level debug", text)
+	}
 }
 
 func TestComputeTime(t *testing.T) {

@@ -15,6 +15,8 @@ type Invocation struct {
 	Command any
 	// Help is the help text that was asked for; "" otherwise.
 	Help string
+	// CPU is auto, baseline or native (package handover); "" with Help.
+	CPU string
 }
 
 // Parse reads args (without the program's name), environ (KEY=VALUE, as
@@ -104,7 +106,7 @@ func (p *parser) attempt(args []string) (*Invocation, *kong.Context, error) {
 		}
 		return nil, kctx, err
 	}
-	return &Invocation{Command: kctx.Selected().Target.Addr().Interface()}, kctx, nil
+	return &Invocation{Command: kctx.Selected().Target.Addr().Interface(), CPU: g.CPU}, kctx, nil
 }
 
 // helpShown stops kong after it has printed help, where it would exit.

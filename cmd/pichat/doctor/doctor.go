@@ -19,6 +19,8 @@ import (
 // Config says what to look at.
 type Config struct {
 	Version string
+	// Program says which program of the file runs, and why.
+	Program string
 	Boot    boot.Config
 	Engine  llamacpp.EngineInfo
 	// Cores is the number of physical cores.
@@ -86,6 +88,7 @@ func (c Config) engine() []Finding {
 	e := c.Engine
 	findings := []Finding{
 		{"pichat", fmt.Sprintf("%s, %s %s/%s", c.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH), OK, ""},
+		{"program", c.Program, OK, ""},
 		{"llama.cpp", fmt.Sprintf("%s (%s), flavour %s, build %s", e.Version, e.Commit, e.Flavour, e.Key), OK, ""},
 		{"CPU uses", list(e.FeaturesUsed, "only what every CPU of its kind has"), OK, ""},
 	}

@@ -1,0 +1,6 @@
+//go:build !pi_outer
+
+package handover
+
+// carried is empty: this build is one program.
+var carried []byte

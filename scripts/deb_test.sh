@@ -1,0 +1,163 @@
+#!/usr/bin/env bash
+# Tries dist/pichat_*_amd64.deb (or that of this machine's architecture) in a
+# scratch Debian: lintian, install, run, upgrade with edited settings, remove,
+# purge, and the refusal beside a pichat of `make pi`.
+#
+#   scripts/deb_test.sh [FILE.deb]
+#
+# Needs root (chroot), debootstrap and lintian. No systemd runs in the scratch
+# root, so what is started there is not seen; what is enabled is.
+#
+# Environment: DEB_SUITE, the Debian to try in (default bookworm).
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+cd "$root"
+
+readonly suite=${DEB_SUITE:-bookworm}
+readonly edited='PICHAT_MAX_TOKENS=77 # an owner wrote this'
+
+# base makes the archive of a bare Debian, once.
+base() {
+	local archive=$cache/debian-$suite-$arch.tar dir
+	[[ -f $archive ]] && return
+	say "fetching a bare Debian $suite for the scratch root, once"
+	dir=$(mktemp -d)
+	debootstrap --variant=minbase --include=libstdc++6 "$suite" "$dir" >"$dir.log" 2>&1 ||
+		fail "debootstrap failed, see $dir.log"
+	mkdir -p "$cache"
+	tar -C "$dir" --exclude './var/cache/apt/archives/*.deb' -cf "$archive.$$" .
+	mv -fT "$archive.$$" "$archive"
+	rm -rf "$dir" "$dir.log"
+}
+
+# inside COMMAND... runs a command in the scratch root. Its /proc is mounted for
+# the command alone, so that nothing is left mounted when this script ends.
+# shellcheck disable=SC2016 # the inner shell expands them
+inside() {
+	unshare --mount sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" /usr/bin/env -i \
+		PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"' "$scratch" "$@"
+}
+
+# expect WHAT COMMAND... fails the test unless the command succeeds.
+expect() {
+	local what=$1
+	shift
+	if "$@" >"$log" 2>&1; then
+		say "ok: $what"
+	else
+		cat "$log" >&2
+		fail "not so: $what"
+	fi
+}
+
+# expect_text WHAT TEXT fails the test unless the last command printed TEXT.
+expect_text() {
+	[[ $(<"$log") == *"$2"* ]] || fail "not so: $1: $(<"$log")"
+	say "ok: $1"
+}
+
+not() { ! "$@"; }
+
+# completes WORDS WANTED tells whether bash completes the last of the words so.
+# shellcheck disable=SC2016 # the scratch root's bash expands them
+completes() {
+	inside bash -c '
+		source /usr/share/bash-completion/completions/pichat
+		read -ra COMP_WORDS <<<"$1"
+		COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+		_pichat
+		echo "completes to ${COMPREPLY[*]}"
+		[[ ${COMPREPLY[*]} == "$2" ]]' bash "$1" "$2"
+}
+
+# newer makes a copy of the package with a higher version and another default.
+newer() {
+	local dir=$scratch/tmp/newer
+	dpkg-deb -R "$deb" "$dir"
+	sed -i -E 's/^(Version: .*)/\1+next/' "$dir/DEBIAN/control"
+	echo '# a new default' >>"$dir/etc/pichat/pichat.env"
+	dpkg-deb --root-owner-group -Znone -b "$dir" "$scratch/tmp/newer.deb" >/dev/null
+	rm -rf "$dir"
+}
+
+# find_link succeeds when a link to a unit of pichat is left.
+find_link() { [[ -n $(find "$scratch/etc/systemd" "$scratch/var/lib/systemd" -name '*pichat*' -print -quit) ]]; }
+
+install_it() {
+	expect "it installs" inside dpkg -i /tmp/pichat.deb
+	expect_text "it says that a model is missing" "holds no model yet"
+	expect "the program runs" inside pichat version
+	expect "the service is enabled" test -L "$scratch/etc/systemd/system/multi-user.target.wants/pichat.service"
+	expect "the socket is enabled" test -L "$scratch/etc/systemd/system/sockets.target.wants/pichat.socket"
+	expect "the service starts /usr/bin/pichat" grep -qx 'ExecStart=/usr/bin/pichat serve' "$scratch/lib/systemd/system/pichat.service"
+	expect "bash completes commands" completes "pichat se" serve
+	expect "bash completes commands of two words" completes "pichat model in" info
+	expect "bash completes flags" completes "pichat serve --slo" --slots
+	echo PICHAT_NONSENSE=1 >>"$scratch/etc/pichat/pichat.env"
+	expect "a bad setting ends it" not inside pichat serve
+	expect_text "it names the bad setting and its line" "/etc/pichat/pichat.env:"
+}
+
+upgrade_it() {
+	echo "$edited" >"$scratch/etc/pichat/pichat.env"
+	inside rm /etc/systemd/system/sockets.target.wants/pichat.socket
+	expect "it upgrades" inside dpkg --force-confdef --force-confold -i /tmp/newer.deb
+	expect "an owner's settings survive" grep -qxF "$edited" "$scratch/etc/pichat/pichat.env"
+	expect "the new default lies beside them" grep -q 'a new default' "$scratch/etc/pichat/pichat.env.dpkg-dist"
+	expect "what an owner disabled stays so" test ! -e "$scratch/etc/systemd/system/sockets.target.wants/pichat.socket"
+}
+
+remove_it() {
+	echo model >"$scratch/srv/pichat/models/mine.gguf"
+	expect "it is removed" inside dpkg -r pichat
+	expect "the program is gone" test ! -e "$scratch/usr/bin/pichat"
+	expect "an owner's settings are kept" grep -qxF "$edited" "$scratch/etc/pichat/pichat.env"
+	expect "it is purged" inside dpkg -P pichat
+	expect_text "it says that it kept the models" "kept the models"
+	expect "models are kept" test -f "$scratch/srv/pichat/models/mine.gguf"
+	expect "settings are gone" test ! -e "$scratch/etc/pichat"
+	expect "no link to a unit is left" not find_link
+	expect "it installs again" inside dpkg -i /tmp/pichat.deb
+	[[ $(<"$log") != *"holds no model"* ]] || fail "not so: with a model there it asks for none"
+	expect "it is purged with its models when asked" inside PICHAT_PURGE_MODELS=yes dpkg -P pichat
+	expect "the models are gone" test ! -e "$scratch/srv/pichat"
+}
+
+refuse_it() {
+	mkdir -p "$scratch/opt/pichat/releases/1"
+	ln -s releases/1 "$scratch/opt/pichat/current"
+	expect "it refuses beside a pichat of make pi" not inside dpkg -i /tmp/pichat.deb
+	expect_text "it says why" "deployed by 'make pi'"
+	expect "nothing was installed" test ! -e "$scratch/usr/bin/pichat"
+	expect "what was there stays" test -L "$scratch/opt/pichat/current"
+}
+
+main() {
+	[[ $EUID == 0 ]] || fail "run it as root: it needs chroot"
+	has debootstrap || fail "debootstrap is not here: apt-get install debootstrap"
+	has lintian || fail "lintian is not here: apt-get install lintian"
+	expect "lintian finds no error" lintian --fail-on error "$deb"
+	cat "$log" >&2
+	base
+	tar -C "$scratch" -xf "$cache/debian-$suite-$arch.tar"
+	cp "$deb" "$scratch/tmp/pichat.deb"
+	newer
+	install_it
+	upgrade_it
+	remove_it
+	refuse_it
+	say "all of it works: $deb"
+}
+
+arch=$(dpkg --print-architecture)
+deb=${1:-}
+if [[ -z $deb ]]; then
+	# shellcheck disable=SC2012 # names of our own making, and the newest is wanted
+	deb=$(ls -t dist/pichat_*_"$arch".deb 2>/dev/null | head -n 1) || true
+	[[ -n $deb ]] || fail "dist/ holds no package for $arch: run 'make deb' first"
+fi
+scratch=$(mktemp -d)
+log=$(mktemp)
+trap 'rm -rf "$scratch" "$log"' EXIT
+main
