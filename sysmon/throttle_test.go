@@ -70,13 +70,13 @@ func TestLimitsCauses(t *testing.T) {
 		word         uint32
 		supply, heat bool
 	}{
-		"all well":                         {0x0, false, false},
-		"a weak supply":                    {0x5, true, false},
-		"heat":                             {0x4, false, true},
-		"a capped clock":                   {0x2, false, true},
-		"the soft limit":                   {0x8, false, true},
-		"the soft limit on a weak supply":  {0x9, true, true},
-		"everything":                       {0xF, true, true},
+		"all well":                        {0x0, false, false},
+		"a weak supply":                   {0x5, true, false},
+		"heat":                            {0x4, false, true},
+		"a capped clock":                  {0x2, false, true},
+		"the soft limit":                  {0x8, false, true},
+		"the soft limit on a weak supply": {0x9, true, true},
+		"everything":                      {0xF, true, true},
 		"only since start-up, so not now": {0xF0000, false, false},
 	}
 	for name, tt := range tests {
