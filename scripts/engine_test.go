@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -191,13 +192,15 @@ func TestEngineFaults(t *testing.T) {
 		words []string
 	}{
 		{"unknown flavour", c.command(nil, "scripts/engine.sh", "quantum"),
-			[]string{"unknown flavour 'quantum'", "native"}},
+			[]string{"unknown flavour 'quantum'", "native, armv8, a76"}},
 		{"no such tree", c.command([]string{"LLAMA_CPP_DIR=/no/such"}, "scripts/engine.sh"),
 			[]string{"LLAMA_CPP_DIR=/no/such", "no such folder"}},
 		{"not llama.cpp", c.command([]string{"LLAMA_CPP_DIR=" + c.bin}, "scripts/engine.sh"),
 			[]string{"LLAMA_CPP_DIR=" + c.bin, "include/llama.h"}},
 		{"no compiler", c.command([]string{"CXX=no-such-compiler"}, "scripts/engine.sh"),
 			[]string{"no working compiler 'no-such-compiler'", "make setup"}},
+		{"no cross compiler", c.command([]string{"CROSS=no-such-"}, "scripts/engine.sh", "a76"),
+			[]string{"no working compiler 'no-such-gcc'", "scripts/setup.sh pi", "CROSS"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -218,4 +221,45 @@ func TestFailedEngineBuildShowsWhy(t *testing.T) {
 	}
 	c.answer(t, "1")
 	c.engine(t)
+}
+
+// A cross flavour stands beside the native engine, with its own list of
+// replacements for go build, and moves nothing of the native one.
+func TestCrossEngineLeavesTheNativeAlone(t *testing.T) {
+	t.Parallel()
+	c := newClone(t, t.TempDir())
+	for _, name := range []string{"gcc", "g++"} {
+		write(t, filepath.Join(c.bin, "fake-"+name), "#!/bin/sh\necho fake-"+name+" 1.0\n")
+	}
+	native := c.engine(t)
+	generated := filepath.Join(c.dir, "llm/llamacpp/engine_build.go")
+	before := read(t, generated)
+	keys := map[string]bool{}
+	for _, flavour := range []string{"armv8", "a76", "armv8"} {
+		// What a person set for this machine's compiler must not reach the other.
+		env := []string{"CROSS=fake-", "CFLAGS=-march=native"}
+		if out, err := c.command(env, "scripts/engine.sh", flavour).CombinedOutput(); err != nil {
+			t.Fatalf("engine.sh %s: %v\n%s", flavour, err, out)
+		}
+		target, err := os.Readlink(filepath.Join(c.dir, "build/engine-"+flavour))
+		if err != nil || !strings.HasPrefix(filepath.Base(target), "7.8-"+flavour+"-") {
+			t.Errorf("build/engine-%s links to %s (%v)", flavour, target, err)
+		}
+		keys[target] = true
+		wantText(t, read(t, filepath.Join(target, "recipe.txt")), "CMAKE_CXX_COMPILER=fake-g++", "CFLAGS \n")
+		wantText(t, read(t, filepath.Join(c.dir, "build/engine-"+flavour+".go.txt")), `engineFlavour = "`+flavour+`"`)
+		var overlay struct{ Replace map[string]string }
+		if err := json.Unmarshal([]byte(read(t, filepath.Join(c.dir, "build/engine-"+flavour+".json"))), &overlay); err != nil {
+			t.Fatal(err)
+		}
+		if got := filepath.Base(overlay.Replace[generated]); got != "engine-"+flavour+".go.txt" {
+			t.Errorf("%s: engine_build.go is replaced by %q", flavour, got)
+		}
+	}
+	if len(keys) != 2 || c.builds(t) != 3 {
+		t.Errorf("%d cross engines by %d builds, want 2 and, with the native one, 3", len(keys), c.builds(t))
+	}
+	if now, _ := os.Readlink(filepath.Join(c.dir, "build/engine")); now != native || read(t, generated) != before {
+		t.Errorf("the native engine is now %s, was %s", now, native)
+	}
 }

@@ -3,11 +3,15 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"pichat/cmd/pichat/handover"
 )
 
 func TestVersion(t *testing.T) {
+	defer func(was handover.Half) { half = was }(half)
+	half.Reason = "baseline, by --cpu=baseline"
 	r := runInside(t.Context(), t, "", "version")
-	for _, want := range []string{"pichat     " + version, "llama.cpp  ", "CPU        uses ", "misses "} {
+	for _, want := range []string{"pichat     " + version, "llama.cpp  ", "program    baseline, by --cpu=baseline\n", "CPU        uses ", "misses "} {
 		if r.status != statusOK || !strings.Contains(r.stdout, want) {
 			t.Errorf("no %q in %+v", want, r)
 		}

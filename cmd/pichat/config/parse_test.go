@@ -112,6 +112,31 @@ func TestParseCommands(t *testing.T) {
 	}
 }
 
+func TestParseCPU(t *testing.T) {
+	for _, tt := range []struct {
+		args string
+		env  []string
+		file files
+		want string
+	}{
+		{"version", nil, nil, "auto"},
+		{"--cpu=baseline serve", nil, nil, "baseline"},
+		{"serve --cpu native", []string{"PICHAT_CPU=baseline"}, nil, "native"},
+		{"serve", []string{"PICHAT_CPU=baseline"}, files{DefaultFile: "PICHAT_CPU=native"}, "baseline"},
+		{"doctor", nil, files{DefaultFile: "PICHAT_CPU=native"}, "native"},
+		{"--help", []string{"PICHAT_CPU=native"}, nil, ""},
+	} {
+		inv, err := Parse(strings.Fields(tt.args), tt.env, tt.file.read)
+		if err != nil || inv.CPU != tt.want {
+			t.Errorf("%s %v %v: got %+v, %v, want %q", tt.args, tt.env, tt.file, inv, err, tt.want)
+		}
+	}
+	_, err := Parse([]string{"serve", "--cpu=a76"}, nil, files{}.read)
+	if err == nil || !strings.Contains(err.Error(), "--cpu a76: allowed are auto, baseline, native") {
+		t.Errorf("a wrong value: %v", err)
+	}
+}
+
 func TestParseFaults(t *testing.T) {
 	env := files{"my.env": "PICHAT_SLOTS=0\nnonsense\nPICHAT_QUEUE=1\nPICHAT_QUEUE=2\nPICHAT_LISEN=x\nPICHAT_MODEL=\"a"}
 	tests := []struct {

@@ -49,6 +49,7 @@ func config(t *testing.T) Config {
 		Root:     machine(t, map[string]string{"proc/swaps": "Filename Type Size Used Priority\n"}).Root,
 		PageSize: 16384,
 		Version:  "test",
+		Program:  "baseline, the CPU does not report asimddp and asimdhp",
 		Boot: boot.Config{
 			Path:   filepath.Join(t.TempDir(), "none.gguf"),
 			Prober: &probe.Prober{Command: []string{"/bin/false"}},
@@ -83,6 +84,7 @@ func TestExamine(t *testing.T) {
 		state       State
 	}{
 		{"file", "no such file", Fault},
+		{"program", "baseline, the CPU does not report asimddp", OK},
 		{"CPU misses", "dotprod", Warning},
 		{"threads", "4 to write, 4 to read prompts; 4 physical cores", OK},
 		{"board", "Raspberry Pi 4 Model B Rev 1.4 (/proc/device-tree/model)", OK},
