@@ -24,7 +24,7 @@ func (p *pull) download(ctx context.Context, r remote, have int64) error {
 	furthest, lost := have, 0
 	for {
 		err := d.once(ctx)
-		if !errors.Is(err, errCut) || ctx.Err() != nil {
+		if !errors.Is(err, ErrConnection) || ctx.Err() != nil {
 			return err
 		}
 		if d.have > furthest {
@@ -83,11 +83,11 @@ func (d *transfer) once(ctx context.Context) error {
 		}
 		switch {
 		case readErr == io.EOF && d.size >= 0 && d.have < d.size:
-			return fmt.Errorf("%w: it ended too soon", errCut)
+			return fmt.Errorf("%w: it ended too soon", ErrConnection)
 		case readErr == io.EOF:
 			return nil
 		case readErr != nil:
-			return fmt.Errorf("%w: %w", errCut, readErr)
+			return fmt.Errorf("%w: %w", ErrConnection, readErr)
 		}
 	}
 }

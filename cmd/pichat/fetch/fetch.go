@@ -31,6 +31,9 @@ var (
 	ErrBusy     = errors.New("another pichat is working on this file")
 	ErrNoRoom   = errors.New("not enough room on the disk")
 	ErrChecksum = errors.New("wrong checksum")
+	// ErrConnection means that a connection was refused or ended too soon;
+	// another may do better.
+	ErrConnection = errors.New("the connection failed")
 )
 
 // File is what to fetch.

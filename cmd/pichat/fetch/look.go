@@ -27,7 +27,7 @@ const (
 func (p *pull) look(ctx context.Context) (remote, *gguf.Info, error) {
 	for try := 1; ; try++ {
 		r, info, err := p.lookOnce(ctx)
-		if !errors.Is(err, errCut) || ctx.Err() != nil {
+		if !errors.Is(err, ErrConnection) || ctx.Err() != nil {
 			return r, info, err
 		}
 		if try == min(p.Tries, lookTries) {
@@ -67,7 +67,7 @@ func (p *pull) lookOnce(ctx context.Context) (remote, *gguf.Info, error) {
 			return p.fetchBlock(ctx, r, at)
 		}
 		if src.have, err = io.ReadAll(io.LimitReader(resp.Body, block)); err != nil {
-			return r, nil, fmt.Errorf("%w: %w", errCut, err)
+			return r, nil, fmt.Errorf("%w: %w", ErrConnection, err)
 		}
 	} else {
 		src.more = func(int64) ([]byte, error) {
@@ -132,7 +132,7 @@ func (s *headerSource) ReadAt(b []byte, off int64) (int, error) {
 			s.err = err
 			return 0, err
 		case err != nil:
-			s.err = fmt.Errorf("%w: %w", errCut, err)
+			s.err = fmt.Errorf("%w: %w", ErrConnection, err)
 			return 0, s.err
 		}
 	}

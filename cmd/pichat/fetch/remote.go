@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -12,9 +13,6 @@ import (
 
 // errChanged means that two answers of the server are not of the same file.
 var errChanged = errors.New("the server's file has changed")
-
-// errCut means that a connection was refused or ended too soon; another may do better.
-var errCut = errors.New("the connection failed")
 
 // remote is what the server says of its file.
 type remote struct {
@@ -68,7 +66,11 @@ func (p *pull) get(ctx context.Context, byteRange, ifRange string) (*http.Respon
 		if strings.Contains(err.Error(), "it redirects ") {
 			return nil, err
 		}
-		return nil, fmt.Errorf("%w: %w", errCut, err)
+		var request *url.Error // names the address, as those above do again
+		if errors.As(err, &request) {
+			err = request.Err
+		}
+		return nil, fmt.Errorf("%w: %w", ErrConnection, err)
 	}
 	err = statusError(resp)
 	if enc := resp.Header.Get("Content-Encoding"); err == nil && enc != "" && enc != "identity" {
