@@ -1,6 +1,8 @@
 package catalogue
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
@@ -140,6 +142,27 @@ func TestBest(t *testing.T) {
 		}
 		if tt.board == "" && got.Pace.Kind != Unknown {
 			t.Errorf("a pace on an unknown board: %+v", got.Pace)
+		}
+	}
+}
+
+// The table in the documentation is what the program prints without a server.
+func TestTheDocumentationIsCurrent(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/models.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range All() {
+		size := e.KnownBytes()
+		row := ""
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "| "+e.Name+" |") {
+				row = line
+			}
+		}
+		want := fmt.Sprintf("| %s | %s | %s |\n", e.Pace(Pi4, size), e.Pace(Pi5, size), e.Licence)
+		if !strings.HasSuffix(row, want) {
+			t.Errorf("%s: docs/models.md has %q, want it to end in %q", e.Name, row, want)
 		}
 	}
 }
