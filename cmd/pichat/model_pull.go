@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -23,9 +24,13 @@ func (a *app) modelPull(ctx context.Context, c *config.ModelPull) error {
 	if file.SHA256 == "" {
 		fmt.Fprintln(a.stderr, "no checksum is known for this file: what the server gives is taken as it is (--sha256 HEX pins one)")
 	}
+	dir := modelFolder(c.Folder)
+	if _, err := os.Stat(c.Models); err == nil && c.Dir == "" && dir != c.Models {
+		fmt.Fprintf(a.stderr, "this user may not write to %s: the file goes to %s here, where the service does not look (sudo would put it there)\n", c.Models, dir)
+	}
 	line := a.newPullLine()
 	result, err := fetch.Pull(ctx, fetch.Config{
-		Dir: modelFolder(c.Folder), Force: c.Force, Transport: a.transport,
+		Dir: dir, Force: c.Force, Transport: a.transport,
 		Judge:    func(info *gguf.Info) error { return a.judge(line, info, memory(ctx), c.Force) },
 		Progress: line.progress,
 		Note:     line.note,
