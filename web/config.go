@@ -49,6 +49,9 @@ type Config struct {
 	// ScriptPaceTPS is the pace of a scripted backend, which the page shows; 0
 	// is unknown.
 	ScriptPaceTPS float64
+	// Suggest is a larger model for this machine, which the page names while a
+	// model of less than a billion weights answers; nil is none.
+	Suggest *Suggestion
 	// MaxFrameBytes bounds a frame of the page, its whole chat included; 2 MiB.
 	MaxFrameBytes int64
 	// MaxBodyBytes bounds the body of an API request; 4 MiB.
@@ -62,6 +65,18 @@ type Config struct {
 	Ping time.Duration
 	// Logger gets a line for each request, never a prompt; nil discards it.
 	Logger *slog.Logger
+}
+
+// Suggestion is a model that suits the machine better than a very small one.
+type Suggestion struct {
+	Name string
+	// PaceTPS is the pace to expect, tokens/s, 0 where unknown; PaceKind says
+	// where it comes from ("published", "projected") and Board what board it is
+	// of, such as "Pi 5".
+	PaceTPS         float64
+	PaceKind, Board string
+	// Command fetches the model and says how to switch to it.
+	Command string
 }
 
 func (c Config) withDefaults() Config {

@@ -22,10 +22,21 @@ func (s *Server) stateModel(st llm.State) views.StateModel {
 	if info.Scripted {
 		m.ScriptPaceTPS = s.config.ScriptPaceTPS
 	}
+	if better := s.config.Suggest; better != nil && st.Phase == llm.PhaseReady && isTiny(info) {
+		m.Better = &views.BetterModel{
+			Name: better.Name, PaceTPS: better.PaceTPS, PaceKind: better.PaceKind, Board: better.Board, Command: better.Command,
+		}
+	}
 	if st.Err != nil {
 		m.Failure = st.Err.Error()
 	}
 	return m
+}
+
+// isTiny reports whether a model shows how the page works rather than what an
+// answer can be.
+func isTiny(info llm.ModelInfo) bool {
+	return !info.Scripted && info.Parameters > 0 && info.Parameters < 1e9
 }
 
 // sizeOf words a model's size, such as "135M · Q4_1"; "" when unknown. A number

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -37,13 +38,15 @@ type app struct {
 	environ        []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	// transport reaches model hubs; nil is Go's own.
+	transport http.RoundTripper
 }
 
 // run is the program without its process: args are without its name, environ
 // is as os.Environ gives it. It ends in good order when ctx does, and returns
 // the exit status.
 func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{environ, stdin, stdout, stderr}
+	a := &app{environ: environ, stdin: stdin, stdout: stdout, stderr: stderr}
 	inv, err := config.Parse(args, environ, os.ReadFile)
 	if err != nil {
 		a.complain(err.Error())
@@ -74,6 +77,12 @@ func (a *app) dispatch(ctx context.Context, command any) error {
 		return a.ask(ctx, c)
 	case *config.Doctor:
 		return a.doctor(ctx, c)
+	case *config.ModelList:
+		return a.modelList(ctx, c)
+	case *config.ModelPull:
+		return a.modelPull(ctx, c)
+	case *config.ModelRm:
+		return a.modelRemove(c)
 	case *config.ModelInfo:
 		return a.modelInfo(c)
 	case *config.ModelCheck:
@@ -114,6 +123,7 @@ func (a *app) boot(ctx context.Context, e config.Engine, slots, queue int, log *
 	c := boot.Config{
 		Path:           e.Model,
 		Folders:        boot.ModelFolders(program, e.Models),
+		Fetch:          pullCommand(ctx),
 		Wish:           boot.Wish{Slots: slots, Window: e.Context},
 		Threads:        e.Threads,
 		PrefillThreads: e.PrefillThreads,
@@ -123,10 +133,14 @@ func (a *app) boot(ctx context.Context, e config.Engine, slots, queue int, log *
 		Prober:         a.prober(e.Cache),
 		Logger:         log,
 	}
-	if ram, known := host.Readers(host.Config{}).Memory(ctx).RAM.Get(); known {
-		c.Memory = boot.Memory{Total: ram.TotalBytes, Available: ram.AvailableBytes}
-	}
+	c.Memory = memory(ctx)
 	return c
+}
+
+// memory reads the machine's memory; what is unknown is 0.
+func memory(ctx context.Context) boot.Memory {
+	ram, _ := host.Readers(host.Config{}).Memory(ctx).RAM.Get()
+	return boot.Memory{Total: ram.TotalBytes, Available: ram.AvailableBytes}
 }
 
 // prober tries model files with this very program, in an empty environment.

@@ -33,18 +33,30 @@ func check(path string) (*Info, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, _, err := h.kind(); err != nil {
+		return nil, err // before other parts are opened
+	}
+	if size, err = h.addParts(path, parts, size); err != nil {
+		return nil, err
+	}
+	return h.checkModel(path, size)
+}
+
+// kind refuses what is no model that can be run, and returns its architecture.
+func (h *header) kind() (arch string, t traits, err error) {
 	if err := h.checkKind(); err != nil {
-		return nil, err
+		return "", 0, err
 	}
-	arch, err := h.text("general.architecture")
-	if err != nil {
-		return nil, err
+	if arch, err = h.text("general.architecture"); err != nil {
+		return "", 0, err
 	}
-	t, err := checkArchitecture(arch)
-	if err != nil {
-		return nil, err
-	}
-	size, err = h.addParts(path, parts, size)
+	t, err = checkArchitecture(arch)
+	return arch, t, err
+}
+
+// checkModel describes a model whose tensors are all known.
+func (h *header) checkModel(path string, size int64) (*Info, error) {
+	arch, t, err := h.kind()
 	if err != nil {
 		return nil, err
 	}

@@ -56,8 +56,22 @@ type StateModel struct {
 	// Base is set when the model brings no chat template: it goes on with a
 	// text rather than answering.
 	Base bool
+	// Better names a larger model for this machine; nil is none.
+	Better *BetterModel
 	// Thinking is set when the template knows a switch for reasoning.
 	Thinking bool
+}
+
+// BetterModel is a model that the machine could run in place of a very small
+// one.
+type BetterModel struct {
+	Name string
+	// PaceTPS is the pace to expect, 0 where unknown. PaceKind says where it
+	// comes from, "published" or "projected", and Board what board it is of.
+	PaceTPS         float64
+	PaceKind, Board string
+	// Command is what to type on the machine.
+	Command string
 }
 
 // EmptyModel fills the page before the first question.

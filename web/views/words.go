@@ -158,3 +158,12 @@ func (m EmptyModel) where() string {
 	}
 	return ", on a " + m.Board
 }
+
+// pace words what is known of a better model's pace, to end a sentence with.
+func (m *BetterModel) pace() string {
+	switch {
+	case m.PaceTPS == 0:
+		return "; its pace here is unknown"
+	}
+	return fmt.Sprintf(", at about %s tok/s (%s for a %s)", rate(m.PaceTPS), m.PaceKind, m.Board)
+}

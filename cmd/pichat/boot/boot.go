@@ -23,8 +23,11 @@ type Config struct {
 	// Path of the model file; "" looks in Folders.
 	Path    string
 	Folders []string
-	Wish    Wish
-	Memory  Memory
+	// Fetch is the command that gets a model for this machine, for the error
+	// where there is none.
+	Fetch  string
+	Wish   Wish
+	Memory Memory
 	// Threads for decode and prefill; 0 chooses.
 	Threads, PrefillThreads int
 	// Processors is the number of CPUs that threads can run on; 0 where unknown.
@@ -48,7 +51,7 @@ func Inspect(c Config) (*Candidate, error) {
 	path := c.Path
 	if path == "" {
 		var err error
-		if path, err = FindModel(c.Folders); err != nil {
+		if path, err = FindModel(c.Folders, c.Fetch); err != nil {
 			return nil, err
 		}
 	}

@@ -34,7 +34,9 @@ func ModelFolders(program, installed string) []string {
 
 // FindModel returns the first folder's default model, or its only model. The
 // error wraps ErrNoModel, or asks to choose when a folder holds several.
-func FindModel(folders []string) (string, error) {
+//
+// fetch is the command that the error names for getting a model.
+func FindModel(folders []string, fetch string) (string, error) {
 	for _, folder := range folders {
 		models, err := modelsIn(folder)
 		if err != nil {
@@ -49,8 +51,8 @@ func FindModel(folders []string) (string, error) {
 			return "", fmt.Errorf("%s holds several models (%s): choose one with --model FILE", folder, strings.Join(models, ", "))
 		}
 	}
-	return "", fmt.Errorf("%w in %s: fetch the default one with `make model`, or name one with --model FILE",
-		ErrNoModel, strings.Join(folders, ", "))
+	return "", fmt.Errorf("%w in %s: fetch one with `%s`, the default one with `make model`, or name one with --model FILE",
+		ErrNoModel, strings.Join(folders, ", "), fetch)
 }
 
 // modelsIn lists the model files of a folder by name, of a split model the

@@ -38,16 +38,16 @@ func TestFindModel(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got, err := FindModel(tt.folders); got != tt.want {
+			if got, err := FindModel(tt.folders, ""); got != tt.want {
 				t.Errorf("got %q, %v, want %q", got, err, tt.want)
 			}
 		})
 	}
 
-	if _, err := FindModel([]string{none, empty}); !errors.Is(err, ErrNoModel) || !strings.Contains(err.Error(), "make model") {
+	if _, err := FindModel([]string{none, empty}, "pichat model pull tiny"); !errors.Is(err, ErrNoModel) || !strings.Contains(err.Error(), "`pichat model pull tiny`") {
 		t.Errorf("no model: %v", err)
 	}
-	if _, err := FindModel([]string{several, one}); err == nil || !strings.Contains(err.Error(), "a.gguf, b.GGUF") {
+	if _, err := FindModel([]string{several, one}, ""); err == nil || !strings.Contains(err.Error(), "a.gguf, b.GGUF") {
 		t.Errorf("several models: %v", err)
 	}
 }

@@ -33,7 +33,7 @@ type grammar struct {
 	Serve   Serve   `cmd:"" help:"Serve the chat page on the network."`
 	Ask     Ask     `cmd:"" help:"Answer one question in the terminal."`
 	Doctor  Doctor  `cmd:"" help:"Check model, engine and board, and say what to do about each fault."`
-	Model   Model   `cmd:"" help:"Look into model files."`
+	Model   Model   `cmd:"" help:"Choose, fetch, look into and remove model files."`
 	Version Version `cmd:"" help:"Show versions and, on request, licences."`
 	Probe   Probe   `cmd:"" name:"probe-model" hidden:"" help:"Load a model file in this process and exit; the program runs itself so on files it has not seen."`
 }
@@ -75,8 +75,38 @@ type Doctor struct {
 
 // Model holds the commands about model files.
 type Model struct {
+	List  ModelList  `cmd:"" help:"List the models that can be fetched: size, licence, memory, and the pace to expect on a Raspberry Pi 4 and 5."`
+	Pull  ModelPull  `cmd:"" help:"Fetch a model of the list, or a GGUF file from an address."`
+	Rm    ModelRm    `cmd:"" name:"rm" help:"Remove a model file from the folder of models."`
 	Info  ModelInfo  `cmd:"" help:"Show what a model file holds and what memory it needs."`
 	Check ModelCheck `cmd:"" help:"Check a model file as serve does, and try it in a process of its own."`
+}
+
+// ModelList is the command that shows the catalogue.
+type ModelList struct {
+	JSON    bool `name:"json" help:"Print JSON, with the sources of all figures."`
+	Offline bool `help:"Do not ask the model hub for sizes."`
+	Folder  `embed:""`
+}
+
+// ModelPull is the command that fetches a model.
+type ModelPull struct {
+	Name   string `arg:"" placeholder:"NAME|URL" help:"A name from the list, or the address of a GGUF file."`
+	SHA256 string `name:"sha256" placeholder:"HEX" check:"sha256" help:"Checksum that a file from an address must have. Models of the list have theirs."`
+	Force  bool   `help:"Go on where memory or disk seem too small."`
+	Folder `embed:""`
+}
+
+// ModelRm is the command that removes a model.
+type ModelRm struct {
+	Name   string `arg:"" placeholder:"NAME|FILE" help:"A name from the list, or a file in the folder of models."`
+	Folder `embed:""`
+}
+
+// Folder says where models are kept.
+type Folder struct {
+	Dir    string `placeholder:"DIR" help:"Folder of models. Default: that of --models where it can be written to, else models/ here."`
+	Models string `placeholder:"DIR" default:"/srv/pichat/models" help:"Folder of an installed service (default /srv/pichat/models)."`
 }
 
 // ModelInfo is the command that shows a model file.

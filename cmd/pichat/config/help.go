@@ -48,6 +48,36 @@ Examples:
 }
 
 // Help gives examples.
+func (ModelList) Help() string {
+	return `A pace is published (others measured this model on such a board), projected (from what such a board moved in other published runs) or unknown. None was measured on this machine.
+
+Examples:
+
+    pichat model list
+    pichat model list --offline --json
+`
+}
+
+// Help gives examples.
+func (ModelPull) Help() string {
+	return `The file's own header is read first and held against memory and disk. A download that was cut goes on where it was. Only a whole file that is what it should be gets its name.
+
+Examples:
+
+    pichat model pull llama-3.2-1b-instruct
+    pichat model pull --dir /mnt/models https://example.org/model.Q4_K_M.gguf
+`
+}
+
+// Help gives examples.
+func (ModelRm) Help() string {
+	return `Example:
+
+    pichat model rm llama-3.2-1b-instruct
+`
+}
+
+// Help gives examples.
 func (ModelInfo) Help() string {
 	return `Example:
 

@@ -10,8 +10,8 @@ import (
 
 // Invocation is a command line that Parse understood.
 type Invocation struct {
-	// Command is a *Serve, *Ask, *Doctor, *ModelInfo, *ModelCheck, *Version or
-	// *Probe; nil when help was asked for.
+	// Command is a *Serve, *Ask, *Doctor, *Version, *Probe or a
+	// command about models, such as *ModelInfo; nil when help was asked for.
 	Command any
 	// Help is the help text that was asked for; "" otherwise.
 	Help string

@@ -96,6 +96,9 @@ func TestParseCommands(t *testing.T) {
 		"ask -":                        &Ask{},
 		"ask -- --not-a-flag":          &Ask{},
 		"doctor --json":                &Doctor{},
+		"model list --offline":         &ModelList{},
+		"model pull --force a":         &ModelPull{},
+		"model rm a.gguf":              &ModelRm{},
 		"model info f.gguf":            &ModelInfo{},
 		"model check f.gguf":           &ModelCheck{},
 		"version --licences":           &Version{},
@@ -163,8 +166,9 @@ func TestParseFaults(t *testing.T) {
 		{"ask --seed -1 hi", nil, []string{`--seed -1: "-1" is not a whole number; allowed are 0 to 4294967295`}},
 		{"ask --temperature 3 hi", nil, []string{"--temperature 3: allowed are 0 to 2"}},
 		{"ask", nil, []string{`missing "<text> ..."`}},
+		{"model pull --sha256 12 a", nil, []string{"--sha256 12: allowed are 64 hexadecimal digits"}},
 		{"model info", nil, []string{`missing "<file>"`}},
-		{"model", nil, []string{`expected one of "info", "check"`}},
+		{"model", nil, []string{`expected one of "list", "pull", "rm", "info", "check"`}},
 		{"", nil, []string{`expected one of "serve", "ask", "doctor", "model", "version"`}},
 		{"srve --slots 0", nil, []string{"unknown command srve: did you mean serve?"}},
 		{"--slots 3 serve", nil, []string{"unknown flag --slots before the command (flags of a command stand after it)"}},
@@ -210,7 +214,7 @@ func TestParseFaults(t *testing.T) {
 }
 
 func TestHelpGivesExamples(t *testing.T) {
-	for _, args := range []string{"serve", "ask", "doctor", "model info", "model check", "version"} {
+	for _, args := range []string{"serve", "ask", "doctor", "model list", "model pull", "model rm", "model info", "model check", "version"} {
 		inv, err := Parse(append(strings.Fields(args), "--help"), []string{"PICHAT_SLOTS=wrong"}, files{}.read)
 		if err != nil {
 			t.Fatal(err)
