@@ -62,6 +62,22 @@ test-models: setup ## fetch the model that only tests use, once
 build: engine ## build bin/pichat
 	@$(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION)" -o bin/pichat ./cmd/pichat
 
+##@ Put it on a Pi
+
+# MODEL=, PORT=, DRY_RUN=1 and the like reach the script too: make hands on what
+# its command line sets.
+.PHONY: deploy
+deploy: ## install dist/pichat-linux-arm64 over ssh, PI='pi@host …' (DRY_RUN=1 only says what it would do)
+	@scripts/deploy.sh $(PI)
+
+.PHONY: pi-rollback
+pi-rollback: ## go back to the release before, PI='pi@host …'
+	@scripts/deploy.sh --rollback $(PI)
+
+.PHONY: deploy-test
+deploy-test: engine ## deploy to a scratch target over a throw-away sshd, and break it
+	@DEPLOY_TEST=1 $(GO) test -count=1 -timeout 10m -run '^TestDeploy' $(if $(V),-v )./scripts
+
 ##@ Work on the code
 
 .PHONY: generate
