@@ -36,10 +36,6 @@ test: setup-test engine model test-models ## install what tests need, run them a
 	@GO=$(GO) scripts/lint.sh vet generated licences
 	@$(GO) test $(TEST_FLAGS) ./...
 
-.PHONY: pi
-pi: ## build dist/pichat-linux-arm64, one file for every 64-bit Pi
-	@VERSION='$(VERSION)' scripts/pi.sh
-
 ##@ Parts of these
 
 .PHONY: setup
@@ -66,7 +62,30 @@ test-models: setup ## fetch the model that only tests use, once
 build: engine ## build bin/pichat
 	@$(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION)" -o bin/pichat ./cmd/pichat
 
-##@ Ship
+##@ Put it on a Pi
+
+.PHONY: pi
+pi: ## build dist/pichat-linux-arm64, one file for every 64-bit Pi; with PI='pi@host …' install it there
+	@VERSION='$(VERSION)' scripts/pi.sh
+	@$(if $(PI),VERSION='$(VERSION)' scripts/deploy.sh $(PI))
+
+.PHONY: pi-test
+pi-test: pi build model ## try the file for the Pi on emulated CPUs (root, for binfmt_misc)
+	@scripts/pi-test.sh
+
+# MODEL=, PORT=, DRY_RUN=1 and the like reach the script too: make hands on what
+# its command line sets.
+.PHONY: deploy
+deploy: ## install dist/pichat-linux-arm64 over ssh, PI='pi@host …' (DRY_RUN=1 only says what it would do)
+	@scripts/deploy.sh $(PI)
+
+.PHONY: pi-rollback
+pi-rollback: ## go back to the release before, PI='pi@host …'
+	@scripts/deploy.sh --rollback $(PI)
+
+.PHONY: deploy-test
+deploy-test: engine ## deploy to a scratch target over a throw-away sshd, and break it
+	@DEPLOY_TEST=1 $(GO) test -count=1 -timeout 10m -run '^TestDeploy' $(if $(V),-v )./scripts
 
 .PHONY: deb
 deb: build ## pack dist/pichat_VERSION_amd64.deb, and the arm64 one after make pi
@@ -89,10 +108,6 @@ race: setup-test engine model test-models ## run the tests under the race detect
 .PHONY: lint
 lint: setup engine ## check formatting, vet, staticcheck, scripts, licences
 	@GO=$(GO) scripts/lint.sh
-
-.PHONY: pi-test
-pi-test: pi build model ## try the file for the Pi on emulated CPUs (root, for binfmt_misc)
-	@scripts/pi-test.sh
 
 .PHONY: fuzz-short
 fuzz-short: setup engine ## run each fuzz target for 10 s

@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# Installs pichat on machines over ssh, one after the other, and stops at the
+# first that fails. What ran before keeps running, or runs again, when anything
+# goes wrong.
+#
+#   scripts/deploy.sh [--binary FILE] USER@HOST...    default dist/pichat-linux-arm64
+#   scripts/deploy.sh --rollback USER@HOST...
+#
+# Environment:
+#   DRY_RUN=1      check the target, say what would be done, change nothing
+#   MODEL=NAME     a model of the program's catalogue, a local .gguf file, or none;
+#                  without it a target that has no model gets one fit for its board
+#   PORT=N         serve there on this port (default: as before, else 80)
+#   WAIT=SECONDS   how long a new version may take to come up (default 60)
+#   OVER_DEB=1     install even where a .deb of pichat is installed
+#   SSH='ssh -F f' the SSH client and its options
+#   COPY=ssh       copy without rsync
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=deploy-ssh.sh
+source "$root/scripts/deploy-ssh.sh"
+# shellcheck source-path=SCRIPTDIR source=deploy-plan.sh
+source "$root/scripts/deploy-plan.sh"
+
+# What the remote scripts are told; settings in deploy-ssh.sh lists these.
+# shellcheck disable=SC2034
+wanted_port=${PORT:-} wait_seconds=${WAIT:-60} model_seconds=600 user='' model_name='' sha256=''
+declare -A facts
+ssh=() waiting=()
+
+# pack_kit prints an archive of what a release holds beside the program.
+pack_kit() {
+	local name files=(LICENSE)
+	for name in systemd/pichat.service systemd/pichat.socket systemd/pichat.env cmd/pichat/licences/third_party.txt; do
+		[[ ! -f $root/$name ]] || files+=("$name")
+	done
+	tar -C "$root" -c --transform='s|.*/||' "${files[@]}"
+}
+
+# check_target fills facts with what deploy-check.sh sees there.
+check_target() {
+	local word name value text
+	facts=()
+	text=$(remote main deploy-check.sh) || fail "$target: could not be looked at"
+	while read -r word name value; do
+		[[ $word != fact ]] || facts[$name]=$value # a login may print words of its own
+	done <<<"$text"
+	[[ -n ${facts[model]+there} ]] || fail "$target: could not be looked at: is bash there?"
+	# shellcheck disable=SC2034 # deploy-ssh.sh sends it
+	user=${facts[user]}
+}
+
+# deploy_target installs the program on the target.
+deploy_target() {
+	local incoming
+	check_target
+	incoming=${facts[opt]}/incoming
+	judge
+	plan
+	[[ -z ${DRY_RUN:-} ]] || return 0
+	become
+	remote prepare deploy-install.sh
+	if [[ -z ${facts[same]} ]]; then
+		upload "$binary" "$incoming/$sha256.part" "${facts[partial]}"
+	fi
+	pack_kit | "${ssh[@]}" "$target" "tee $incoming/kit.tar >/dev/null" 2>"$work/words" || copy_failed $?
+	remote install_step deploy-install.sh || fail "$target: not deployed"
+	give_model || say "$target: pichat is deployed, but the model is missing. To try again: make pi PI=$target MODEL=${MODEL:-$model_name}"
+}
+
+# give_model copies or pulls the model that choose_model of deploy-plan.sh chose.
+# It runs apart, so that its failure ends nothing else; set -e is off in it.
+give_model() (
+	[[ -n $model_name ]] || return 0
+	if [[ -z $model_file ]]; then
+		remote pull_model deploy-install.sh deploy-model.sh
+		return
+	fi
+	sha256=$(sha256sum "$model_file" | cut -d ' ' -f 1) || return
+	offset=$(remote prepare_model deploy-install.sh deploy-model.sh) || return
+	if [[ $offset != whole ]]; then
+		say "$target: copying the model"
+		upload "$model_file" "${facts[models]}/.incoming/$sha256.part" "$offset" || return
+	fi
+	remote install_model deploy-install.sh deploy-model.sh
+)
+
+roll_back_target() {
+	check_target
+	[[ -z ${DRY_RUN:-} ]] || {
+		say "$target: would go back from ${facts[release]:-nothing}"
+		return 0
+	}
+	become
+	remote rollback_step deploy-install.sh || fail "$target: not rolled back"
+}
+
+main() {
+	local action=deploy_target targets=()
+	binary=$root/dist/pichat-linux-arm64
+	while (($#)); do
+		case $1 in
+		--binary)
+			binary=${2:?--binary needs a file}
+			shift
+			;;
+		--rollback) action=roll_back_target ;;
+		-*) fail "unknown option '$1': known are --binary FILE and --rollback" ;;
+		*) targets+=("$1") ;;
+		esac
+		shift
+	done
+	((${#targets[@]})) || fail "no target: name one, such as make pi PI=pi@pichat.local"
+	check_settings
+	[[ $action == roll_back_target ]] || check_binary
+	work=$(mktemp -d)
+	trap clean_up EXIT
+	while ((${#targets[@]})); do
+		target=${targets[0]} waiting=("${targets[@]:1}")
+		connect
+		"$action"
+		disconnect
+		targets=("${waiting[@]}")
+	done
+}
+
+# clean_up closes what is open, and names the targets that had no turn.
+clean_up() {
+	local rc=$?
+	((${#ssh[@]} == 0)) || disconnect
+	rm -rf "$work"
+	((rc == 0 || ${#waiting[@]} == 0)) || say "not touched: ${waiting[*]}"
+}
+
+main "$@"
