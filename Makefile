@@ -67,7 +67,7 @@ build: engine ## build bin/pichat
 .PHONY: pi
 pi: ## build dist/pichat-linux-arm64, one file for every 64-bit Pi; with PI='pi@host …' install it there
 	@VERSION='$(VERSION)' scripts/pi.sh
-	@$(if $(PI),VERSION='$(VERSION)' scripts/deploy.sh $(PI))
+	@$(if $(PI),scripts/deploy.sh $(PI))
 
 .PHONY: pi-test
 pi-test: pi build model ## try the file for the Pi on emulated CPUs (root, for binfmt_misc)
