@@ -101,6 +101,7 @@ restart() {
 # comes_up VERSION OLD-PID [ready] waits until the version answers from another
 # process than before, and has its model loaded; without "ready" it is enough
 # that it stays for 6 s, and, where there is no model to load, that it answers.
+# Once it answers, loading may take $model_seconds.
 comes_up() {
 	local port deadline=$((SECONDS + wait_seconds)) pid last='' since=0
 	port=$(service_port "$default_port")
@@ -109,6 +110,7 @@ comes_up() {
 		if [[ $pid != 0 && $pid != "$2" && $(health "$port") == "$1" ]]; then
 			[[ $pid == "$last" ]] || since=$SECONDS
 			[[ -z $last || $pid == "$last" || ${3:-} != ready ]] || return # it went, and came again
+			[[ -n $last || ${3:-} != ready ]] || deadline=$((SECONDS + model_seconds))
 			last=$pid
 			! ready "$port" || return 0
 			if [[ ${3:-} != ready ]]; then

@@ -13,7 +13,7 @@ use_model() {
 	cp -p "$env_file" "$env_file.before"
 	choose_model "$file"
 	restart
-	if ! wait_seconds=$model_seconds comes_up "$(<"$opt/current/version")" "$pid" ready; then
+	if ! comes_up "$(<"$opt/current/version")" "$pid" ready; then
 		journalctl -u pichat.service -n 10 --no-pager -o cat 2>/dev/null | sed 's/^/    | /' >&2 || true
 		mv -fT "$env_file.before" "$env_file"
 		restart

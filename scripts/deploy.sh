@@ -64,7 +64,7 @@ deploy_target() {
 	if [[ -z ${facts[same]} ]]; then
 		upload "$binary" "$incoming/$sha256.part" "${facts[partial]}"
 	fi
-	pack_kit | "${ssh[@]}" "$target" "tee $incoming/kit.tar >/dev/null" 2>"$work/words" || copy_failed $?
+	pack_kit | "${ssh[@]}" "$target" "cat >$incoming/kit.tar" 2>"$work/words" || copy_failed $?
 	remote install_step deploy-install.sh || fail "$target: not deployed"
 	give_model || say "$target: pichat is deployed, but the model is missing. To try again: make pi PI=$target MODEL=${MODEL:-$model_name}"
 }

@@ -28,7 +28,7 @@ func testCut(t *testing.T, d *deployer, copyBy string) {
 	pid := b.pid()
 	b.write(t, "fault/cut", "")
 	wantText(t, fails(t, b.deploy(clone, []string{copyBy}, "box")), "the copy was cut off", "running version is untouched")
-	b.serves(t, "v1.0.1-deploy")
+	b.serves(t, "v1.0.1-test")
 	if b.pid() != pid {
 		t.Error("the running version was restarted")
 	}
@@ -36,8 +36,8 @@ func testCut(t *testing.T, d *deployer, copyBy string) {
 		info, err := os.Stat(b.part(t, clone))
 		return err == nil && info.Size() > 1e6
 	})
-	wantText(t, b.deploys(t, clone, copyBy), "going on with the copy", "v1.0.2-deploy runs")
-	b.serves(t, "v1.0.2-deploy")
+	wantText(t, b.deploys(t, clone, copyBy), "going on with the copy", "v1.0.2-test runs")
+	b.serves(t, "v1.0.2-test")
 }
 
 // What is there of a copy may be rubbish: it is found before anything is switched.
@@ -45,9 +45,9 @@ func testDamagedPart(t *testing.T, d *deployer) {
 	b, clone := d.running(t)
 	write(t, b.part(t, clone), strings.Repeat("rubbish!", 1e5))
 	wantText(t, fails(t, b.deploy(clone, []string{"COPY=ssh"}, "box")), "what arrived is not what was sent", "not deployed")
-	b.serves(t, "v1.0.1-deploy")
+	b.serves(t, "v1.0.1-test")
 	b.deploys(t, clone, "COPY=ssh")
-	b.serves(t, "v1.0.2-deploy")
+	b.serves(t, "v1.0.2-test")
 }
 
 func testDiskFull(t *testing.T, d *deployer) {
@@ -67,33 +67,33 @@ func testDiskFull(t *testing.T, d *deployer) {
 	b.write(t, "fault/df", "") // the room seems to be there, and is gone during the copy
 	for _, copyBy := range []string{"COPY=rsync", "COPY=ssh"} {
 		wantText(t, fails(t, b.deploy(clone, []string{copyBy}, "box")), "the disk is full", "untouched")
-		b.serves(t, "v1.0.1-deploy")
+		b.serves(t, "v1.0.1-test")
 	}
 	if err := os.Remove(b.path("filler")); err != nil {
 		t.Fatal(err)
 	}
 	b.deploys(t, clone)
-	b.serves(t, "v1.0.2-deploy")
+	b.serves(t, "v1.0.2-test")
 }
 
 // crasher is a program that says its version, and crashes when it is to serve.
-const crasher = "#!/bin/sh\n[ $1 = version ] && echo 'pichat v2.0.0-deploy' && exit\necho 'boom: cannot go on'\nexit 1\n"
+const crasher = "#!/bin/sh\n[ $1 = version ] && echo 'pichat v2.0.0-test' && exit\necho 'boom: cannot go on'\nexit 1\n"
 
 func testCrash(t *testing.T, d *deployer) {
 	b, clone := d.running(t)
 	write(t, filepath.Join(clone, "dist/pichat-linux-arm64"), crasher)
 	write(t, filepath.Join(clone, "systemd/pichat.service"), shippedService+"# of the one that crashes\n")
 	wantText(t, fails(t, b.deploy(clone, []string{"WAIT=2"}, "box")),
-		"v2.0.0-deploy does not answer", "boom: cannot go on", "switching back to v1.0.1-deploy", "v1.0.1-deploy runs again")
-	b.serves(t, "v1.0.1-deploy")
+		"v2.0.0-test does not answer", "boom: cannot go on", "switching back to v1.0.1-test", "v1.0.1-test runs again")
+	b.serves(t, "v1.0.1-test")
 	if got := read(t, b.path("etc/systemd/system/pichat.service")); got != shippedService {
 		t.Errorf("the unit is the crashed one's: %q", got)
 	}
-	if got := b.releases(t); !slices.Equal(got, []string{"v1.0.1-deploy"}) {
+	if got := b.releases(t); !slices.Equal(got, []string{"v1.0.1-test"}) {
 		t.Errorf("releases %v: the one that crashed is kept", got)
 	}
 	wantText(t, fails(t, b.deploy(clone, nil, "--rollback", "box")), "only release")
-	b.serves(t, "v1.0.1-deploy")
+	b.serves(t, "v1.0.1-test")
 }
 
 func testFirstCrash(t *testing.T, d *deployer) {
@@ -107,7 +107,7 @@ func testFirstCrash(t *testing.T, d *deployer) {
 	wantText(t, fails(t, b.deploy(clone, nil, "box")), "does not run here: GLIBC_9 not found")
 	write(t, binary, good)
 	b.deploys(t, clone)
-	b.serves(t, "v1.0.1-deploy")
+	b.serves(t, "v1.0.1-test")
 }
 
 // elf32 begins a program of a 32-bit ARM userland.
@@ -143,7 +143,7 @@ func testRefusals(t *testing.T, d *deployer) {
 			b.write(t, tt.file, tt.text)
 		}
 		wantText(t, fails(t, b.deploy(clone, tt.env, "box")), tt.words...)
-		b.serves(t, "v1.0.1-deploy")
+		b.serves(t, "v1.0.1-test")
 		if tt.file != "" {
 			b.write(t, tt.file, before)
 		}
@@ -158,7 +158,7 @@ func testRefusals(t *testing.T, d *deployer) {
 	b.write(t, "run/systemd/system/x", "")
 	b.write(t, "fault/deb", "installed 0.9")
 	b.deploys(t, clone, "OVER_DEB=1")
-	b.serves(t, "v1.0.2-deploy")
+	b.serves(t, "v1.0.2-test")
 }
 
 func testLogins(t *testing.T, d *deployer) {
@@ -174,7 +174,7 @@ func testLogins(t *testing.T, d *deployer) {
 			t.Errorf("%d lines for %s, want 1:\n%s", n, host, got)
 		}
 	}
-	b.serves(t, "v1.0.1-deploy")
+	b.serves(t, "v1.0.1-test")
 }
 
 // puller is a program that fetches models as a catalogue would, and does not
@@ -185,7 +185,7 @@ if [[ $1 == model ]]; then
 	echo GGUF >"$5/$3-Q4.gguf"
 	exit
 fi
-[[ ${PICHAT_MODEL-} != *bad* ]] || { echo 'cannot load this'; exit 1; }
+[[ ${MODEL_OF_SETTINGS-} != *bad* ]] || { echo 'cannot load this'; exit 1; }
 exec %s "$@"
 `
 
@@ -215,16 +215,16 @@ func testPull(t *testing.T, d *deployer) {
 		}
 		wantText(t, b.deploys(t, clone), "the model is "+tt.want+"-Q4.gguf")
 		wantText(t, read(t, b.path("etc/pichat/pichat.env")), "PICHAT_MODEL=/srv/pichat/models/"+tt.want+"-Q4.gguf", "#PICHAT_SLOTS=2")
-		b.serves(t, "v1.0.1-deploy")
+		b.serves(t, "v1.0.1-test")
 
 		env := read(t, b.path("etc/pichat/pichat.env"))
 		wantText(t, b.deploys(t, clone, "MODEL=unreachable"), "no network", "the model is missing", "make pi PI=box MODEL=unreachable")
-		wantText(t, b.deploys(t, clone, "MODEL=bad"), "does not load bad-Q4.gguf", "cannot load this", "as they were before")
+		wantText(t, b.deploys(t, clone, "MODEL=bad", "WAIT=2"), "does not load bad-Q4.gguf", "cannot load this", "as they were before")
 		if got := read(t, b.path("etc/pichat/pichat.env")); got != env {
 			t.Errorf("after a bad model the settings are %q, want %q", got, env)
 		}
 		await(t, "the model before", func() bool { return dial(b.port) })
-		b.serves(t, "v1.0.1-deploy")
+		b.serves(t, "v1.0.1-test")
 	}
 }
 
@@ -248,17 +248,17 @@ func testLocalModel(t *testing.T, d *deployer) {
 		t.Fatal(err)
 	}
 	wantText(t, fails(t, b.deploy(clone, []string{"MODEL=" + huge}, "box")), "takes 1000 MB", "400 MB", "smaller model")
-	b.serves(t, "v1.0.1-deploy")
+	b.serves(t, "v1.0.1-test")
 
 	b.deploys(t, clone)
 	b.write(t, "fault/cut", "")
 	got := b.deploys(t, clone, "MODEL="+model)
 	wantText(t, got, "this build is there already", "the copy was cut off", "pichat is deployed, but the model is missing")
-	b.serves(t, "v1.0.2-deploy")
+	b.serves(t, "v1.0.2-test")
 	wantText(t, b.deploys(t, clone, "MODEL="+model), "going on with the copy", "the model is mine.gguf")
 	if read(t, b.path("srv/pichat/models/mine.gguf")) != read(t, model) {
 		t.Error("the model that arrived is another")
 	}
 	wantText(t, read(t, b.path("etc/pichat/pichat.env")), "PICHAT_MODEL=/srv/pichat/models/mine.gguf")
-	b.serves(t, "v1.0.2-deploy")
+	b.serves(t, "v1.0.2-test")
 }
