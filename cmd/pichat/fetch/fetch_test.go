@@ -53,8 +53,8 @@ func TestACutGoesOnInTheMiddle(t *testing.T) {
 	if !slices.Equal(h.requests, want) {
 		t.Errorf("asked %q, want %q", h.requests, want)
 	}
-	if h.served != len(content) {
-		t.Errorf("%d bytes were served for a file of %d", h.served, len(content))
+	if n := h.sent(); n != len(content) {
+		t.Errorf("%d bytes were served for a file of %d", n, len(content))
 	}
 	if !l.has("at byte 1000000 of") {
 		t.Errorf("it did not tell of the cut: %q", l.lines)
@@ -68,10 +68,10 @@ func TestTheNextPullGoesOn(t *testing.T) {
 	c, l := config(t)
 	bad(t, t.Context(), c, h.file(), "failed at byte 1000000", "m.gguf.part", "goes on from it")
 	holds(t, c.Dir, "m.gguf.part", "m.gguf.part.json")
-	h.served = 0
+	h.sent()
 	good(t, c, h.file(), content)
-	if h.served != len(content)-1_000_000 || !l.has("going on after 1000000 of") {
-		t.Errorf("%d bytes were served, %d were missing; it said %q", h.served, len(content)-1_000_000, l.lines)
+	if n := h.sent(); n != len(content)-1_000_000 || !l.has("going on after 1000000 of") {
+		t.Errorf("%d bytes were served, %d were missing; it said %q", n, len(content)-1_000_000, l.lines)
 	}
 }
 
@@ -127,8 +127,8 @@ func TestAServerWithoutRanges(t *testing.T) {
 	h.cuts = []int{1_000_000}
 	c, l := config(t)
 	good(t, c, h.file(), content)
-	if !l.has("cannot go on in the middle") || h.served != len(content)+1_000_000 {
-		t.Errorf("%d bytes were served; it said %q", h.served, l.lines)
+	if n := h.sent(); !l.has("cannot go on in the middle") || n != len(content)+1_000_000 {
+		t.Errorf("%d bytes were served; it said %q", n, l.lines)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestRedirects(t *testing.T) {
 	f := h.file()
 	f.URL = front.URL + "/m.gguf"
 	good(t, c, f, content)
-	if last := h.requests[len(h.requests)-1]; last != rangeFrom(1_000_000)+`|"one"` {
+	if last := h.last(); last != rangeFrom(1_000_000)+`|"one"` {
 		t.Errorf("the range was lost on the way: %q", h.requests)
 	}
 	secure := httptest.NewTLSServer(http.RedirectHandler(h.URL, http.StatusFound))
@@ -183,8 +183,8 @@ func TestRoom(t *testing.T) {
 	if err := bad(t, t.Context(), c, h.file(), "2.6 MB", "1.5 MB free", "--force", "--dir"); !errors.Is(err, ErrNoRoom) {
 		t.Errorf("got %v", err)
 	}
-	if h.served != 0 {
-		t.Errorf("%d bytes were fetched", h.served)
+	if n := h.sent(); n != 0 {
+		t.Errorf("%d bytes were fetched", n)
 	}
 	c.Force = true
 	good(t, c, h.file(), content)
@@ -216,10 +216,9 @@ func TestADiskThatFillsUp(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	holds(t, c.Dir, "m.gguf.part", "m.gguf.part.json")
-	h.served = 0
 	good(t, c, h.file(), content)
-	if h.served != len(content)-1_000_000 {
-		t.Errorf("%d bytes were served, %d were missing", h.served, len(content)-1_000_000)
+	if last := h.last(); last != rangeFrom(1_000_000)+`|"one"` {
+		t.Errorf("it asked for %q", last)
 	}
 }
 
@@ -286,7 +285,7 @@ func TestInterrupted(t *testing.T) {
 	}
 	holds(t, c.Dir, "m.gguf.part", "m.gguf.part.json")
 	good(t, c, h.file(), content)
-	if last := h.requests[len(h.requests)-1]; !strings.HasPrefix(last, "bytes=") {
+	if last := h.last(); !strings.HasPrefix(last, "bytes=") {
 		t.Errorf("it began anew: %q", h.requests)
 	}
 }

@@ -130,8 +130,8 @@ func TestTheJudge(t *testing.T) {
 	c.Judge = func(*gguf.Info) error { return errors.New("too large for this machine") }
 	bad(t, t.Context(), c, h.file(), "too large for this machine")
 	holds(t, c.Dir)
-	if h.served != 0 {
-		t.Errorf("%d bytes were fetched", h.served)
+	if n := h.sent(); n != 0 {
+		t.Errorf("%d bytes were fetched", n)
 	}
 }
 

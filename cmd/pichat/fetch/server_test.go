@@ -108,17 +108,33 @@ func (c *cutter) Write(b []byte) (int, error) {
 	if stop {
 		b = b[:c.left]
 	}
-	n, err := c.ResponseWriter.Write(b)
-	if c.counts {
+	if c.counts { // before the client can have them
 		c.hub.mu.Lock()
-		c.hub.served += n
+		c.hub.served += len(b)
 		c.hub.mu.Unlock()
 	}
+	n, err := c.ResponseWriter.Write(b)
 	if c.left -= n; stop {
 		_ = http.NewResponseController(c.ResponseWriter).Flush()
 		panic(http.ErrAbortHandler)
 	}
 	return n, err
+}
+
+// sent returns the bytes served since it was asked last.
+func (h *hub) sent() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := h.served
+	h.served = 0
+	return n
+}
+
+// last is the latest request.
+func (h *hub) last() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.requests[len(h.requests)-1]
 }
 
 // file is what the hub has, pinned to its present content.
