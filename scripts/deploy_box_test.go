@@ -1,7 +1,6 @@
 package scripts_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -97,17 +96,24 @@ Host *
 		}
 	}
 	sshd := exec.Command("/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(dir, "sshd_config"))
-	var log bytes.Buffer
-	sshd.Stderr = &log
+	log, err := os.Create(filepath.Join(dir, "sshd.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sshd.Stderr = log
 	if err := sshd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		_ = sshd.Process.Kill()
 		_ = sshd.Wait()
+		if t.Failed() {
+			t.Logf("sshd says:\n%s", read(t, log.Name()))
+		}
+		_ = log.Close()
 	})
 	b.ssh = "ssh -F " + filepath.Join(dir, "ssh_config")
-	await(t, "sshd: "+log.String(), func() bool {
+	await(t, "sshd answers", func() bool {
 		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
 		if err == nil {
 			_ = conn.Close()
