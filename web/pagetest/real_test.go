@@ -70,7 +70,8 @@ func running(t *testing.T, url string) int {
 	return status.Engine.Running
 }
 
-const tokenCount = `Number(document.getElementById("token-count").textContent)`
+// tokenCount is the number on the page; 0 while it still shows none.
+const tokenCount = `(Number(document.getElementById("token-count").textContent) || 0)`
 
 // TestRealModel: somebody opens the page and chats with the default model: the
 // answer streams in, the numbers move, Stop stops, two browsers both stream.
