@@ -1,14 +1,15 @@
-# shellcheck shell=bash disable=SC2034 # the scripts that are sent with it use its variables
-# What the deployment's scripts share on the target: places, and how to ask the
-# server there. scripts/deploy.sh sends it ahead of deploy-check.sh or
-# deploy-install.sh, with settings as variables before it. Needs bash 4.4 and
-# coreutils there, nothing else.
+# shellcheck shell=bash disable=SC2034,SC2154 # the scripts sent with it use its variables, deploy.sh sets some
+# What the deployment's scripts share on the target: places, how to ask the
+# server there, and how to take in what arrives. scripts/deploy.sh sends it ahead of
+# the others, with settings as variables before it. Needs bash 4.4 and coreutils
+# there, nothing else.
 set -euo pipefail
 shopt -s inherit_errexit
 
 # A target whose files live below a folder: the deployment's own test.
 scratch=${DEPLOY_ROOT:-}
 opt=$scratch/opt/pichat
+releases=$opt/releases
 models=$scratch/srv/pichat/models
 units=$scratch/etc/systemd/system
 env_file=$scratch/etc/pichat/pichat.env
@@ -63,4 +64,30 @@ has_model() {
 	else
 		compgen -G "$models/*.gguf" >/dev/null
 	fi
+}
+
+# prepare_folder FOLDER makes a folder that the user may copy into; partial
+# files of other builds go.
+prepare_folder() {
+	mkdir -p "$1" || fail "cannot make ${1#"$scratch"}"
+	find "$1" -mindepth 1 ! -name "$sha256.part" -delete
+	chown -R "$user" "$1"
+	chmod 700 "$1"
+}
+
+# verify FILE tells whether the file that arrived is the one that was sent.
+verify() {
+	chown root: "$1"
+	sha256sum --check --status <<<"$sha256  $1" && return
+	rm -f "$1"
+	fail "what arrived is not what was sent (sha256 is not $sha256): removed it. Nothing was switched; run the same again"
+}
+
+# with_lock STEP runs a step alone. The other end may go away: what was begun ends.
+with_lock() {
+	trap '' HUP PIPE
+	mkdir -p "$opt" || fail "cannot make ${opt#"$scratch"}"
+	exec 9>"$opt/.lock"
+	flock -n 9 || fail "another deployment is at work here: wait for it, then run the same again"
+	"$1"
 }

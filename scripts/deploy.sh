@@ -29,6 +29,9 @@ wanted_port=${PORT:-} wait_seconds=${WAIT:-60} model_seconds=600 user='' model_n
 declare -A facts
 ssh=() waiting=()
 
+# What the steps need that switch to a release or to a model.
+readonly run_it=(deploy-settings.sh deploy-switch.sh)
+
 # pack_kit prints an archive of what a release holds beside the program.
 pack_kit() {
 	local name files=(LICENSE)
@@ -60,12 +63,12 @@ deploy_target() {
 	plan
 	[[ -z ${DRY_RUN:-} ]] || return 0
 	become
-	remote prepare deploy-install.sh
+	remote prepare deploy-release.sh
 	if [[ -z ${facts[same]} ]]; then
 		upload "$binary" "$incoming/$sha256.part" "${facts[partial]}"
 	fi
 	pack_kit | "${ssh[@]}" "$target" "cat >$incoming/kit.tar" 2>"$work/words" || copy_failed $?
-	remote install_step deploy-install.sh || fail "$target: not deployed"
+	remote install_step deploy-release.sh "${run_it[@]}" || fail "$target: not deployed"
 	give_model || say "$target: pichat is deployed, but the model is missing. To try again: make pi PI=$target MODEL=${MODEL:-$model_name}"
 }
 
@@ -74,16 +77,16 @@ deploy_target() {
 give_model() (
 	[[ -n $model_name ]] || return 0
 	if [[ -z $model_file ]]; then
-		remote pull_model deploy-install.sh deploy-model.sh
+		remote pull_model "${run_it[@]}" deploy-model.sh
 		return
 	fi
 	sha256=$(sha256sum "$model_file" | cut -d ' ' -f 1) || return
-	offset=$(remote prepare_model deploy-install.sh deploy-model.sh) || return
+	offset=$(remote prepare_model deploy-model.sh) || return
 	if [[ $offset != whole ]]; then
 		say "$target: copying the model"
 		upload "$model_file" "${facts[models]}/.incoming/$sha256.part" "$offset" || return
 	fi
-	remote install_model deploy-install.sh deploy-model.sh
+	remote install_model "${run_it[@]}" deploy-model.sh
 )
 
 roll_back_target() {
@@ -93,7 +96,7 @@ roll_back_target() {
 		return 0
 	}
 	become
-	remote rollback_step deploy-install.sh || fail "$target: not rolled back"
+	remote rollback_step deploy-release.sh "${run_it[@]}" || fail "$target: not rolled back"
 }
 
 main() {
