@@ -65,9 +65,9 @@ build: engine ## build bin/pichat
 ##@ Put it on a Pi
 
 .PHONY: pi
-pi: ## build dist/pichat-linux-arm64, one file for every 64-bit Pi; with PI='pi@host …' install it there
+pi: ## build dist/pichat-linux-arm64, one file for every 64-bit Pi; with PI='pi@host …' install it there (BUILD_ON=pi builds there too)
 	@VERSION='$(VERSION)' scripts/pi.sh
-	@$(if $(PI),scripts/deploy.sh $(PI))
+	@$(if $(PI),[[ -n '$(DRY_RUN)' && ! -e dist/pichat-linux-arm64 ]] || scripts/deploy.sh $(PI))
 
 .PHONY: pi-test
 pi-test: pi build model ## try the file for the Pi on emulated CPUs (root, for binfmt_misc)
@@ -84,8 +84,8 @@ pi-rollback: ## go back to the release before, PI='pi@host …'
 	@scripts/deploy.sh --rollback $(PI)
 
 .PHONY: deploy-test
-deploy-test: engine ## deploy to a scratch target over a throw-away sshd, and break it
-	@DEPLOY_TEST=1 $(GO) test -count=1 -timeout 10m -run '^TestDeploy' $(if $(V),-v )./scripts
+deploy-test: engine ## deploy to a scratch target over a throw-away sshd, break it, build there
+	@DEPLOY_TEST=1 $(GO) test -count=1 -timeout 10m -run '^TestDeploy|^TestBuildOnPi' $(if $(V),-v )./scripts
 
 .PHONY: deb
 deb: build ## pack dist/pichat_VERSION_amd64.deb, and the arm64 one after make pi

@@ -50,8 +50,9 @@ yes_if() { if "$@"; then echo yes; fi; }
 # is_current tells whether the build to deploy is the one that runs.
 is_current() { [[ -e $opt/current/sha256 && $(<"$opt/current/sha256") == "$sha256" ]]; }
 
-main() {
-	local class machine port running
+# system_facts prints what any work there depends on.
+system_facts() {
+	local class machine
 	# The shell tells the userland; `uname -m` tells the kernel, which is 64-bit
 	# under a 32-bit Raspberry Pi OS too.
 	read -r class machine < <(elf "$scratch/bin/sh")
@@ -59,9 +60,15 @@ main() {
 	fact machine "$machine"
 	fact board "$(tr -d '\0' <"$scratch/proc/device-tree/model" 2>/dev/null || true)"
 	fact memory_kb "$(awk '/^MemTotal:/ { print $2 }' "$scratch/proc/meminfo")"
+	fact rights "$(rights)"
+	fact user "$(id -un)"
+}
+
+main() {
+	local port running
+	system_facts
 	fact disk_kb "$(free_kb "$opt")"
 	fact models_kb "$(free_kb "$models")"
-	fact rights "$(rights)"
 	fact systemd "$(yes_if test -d "$scratch/run/systemd/system")"
 	fact deb "$(dpkg-query -W -f '${db:Status-Status} ${Version}' pichat 2>/dev/null | sed -n 's/^installed //p')"
 	port=${wanted_port:-$(service_port "$default_port")}
@@ -73,7 +80,6 @@ main() {
 	fact release "$(readlink "$opt/current" 2>/dev/null | sed 's|.*/||' || true)"
 	fact partial "$(stat -c %s "$opt/incoming/$sha256.part" 2>/dev/null || echo 0)"
 	fact same "$(yes_if is_current)"
-	fact user "$(id -un)"
 	fact opt "$opt"
 	fact models "$models"
 	fact model "$(yes_if has_model)"

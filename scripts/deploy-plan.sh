@@ -104,7 +104,7 @@ model_for_board() {
 plan() {
 	local will=will how=rsync
 	[[ -z ${DRY_RUN:-} ]] || will=would
-	[[ ${COPY:-rsync} == rsync && -n ${facts[rsync]} ]] && has rsync || how=ssh
+	use_rsync || how=ssh
 	say "$target: ${facts[board]:-no board name}, 64-bit $(machine_name "${facts[machine]}"), $((facts[memory_kb] / 1000)) MB memory, $((facts[disk_kb] / 1000)) MB free, root by ${facts[rights]}"
 	if [[ -n ${facts[same]} ]]; then
 		say "$target: $will keep the program: this build is there already"

@@ -54,23 +54,47 @@ settings() {
 	for name in "$@"; do printf '%s=%q\n' "$name" "${!name-}"; done
 }
 
-readonly sent=(sha256 default_port wanted_port wait_seconds model_seconds model_name user)
+declare -A facts # what a look at the target found
+sent=(sha256 default_port wanted_port wait_seconds model_seconds model_name user)
 
-# remote STEP SCRIPT... runs a step of the scripts there: as root, but for the
-# check. The scripts arrive on standard input, so that nothing is left behind.
-remote() {
-	local step=$1 script rc=0 run=(bash -s)
-	shift
-	[[ $step == main ]] || run=("${sudo[@]}" "${run[@]}")
+# remote STEP SCRIPT... runs a step of the scripts there as root, one at a time.
+remote() { send_steps root "with_lock $1" "${@:2}"; }
+
+# remote_as_user STEP SCRIPT... runs a step there as the user who logs in.
+remote_as_user() { send_steps user "$@"; }
+
+# send_steps root|user COMMAND SCRIPT... runs a command of the scripts there. They
+# arrive on standard input, so that nothing is left behind.
+send_steps() {
+	local who=$1 command=$2 script rc=0 run=(bash -s)
+	shift 2
+	[[ $who == user ]] || run=("${sudo[@]}" "${run[@]}")
 	{
-		[[ $step == main || -z $password ]] || printf '%s\n' "$password"
+		[[ $who == user || -z $password ]] || printf '%s\n' "$password"
 		settings "${sent[@]}"
 		for script in deploy-common.sh "$@"; do cat "$root/scripts/$script"; done
 		# The braces are read as a whole: a command inside cannot eat what follows.
-		printf '{ %s </dev/null; exit; }\n' "$([[ $step == main ]] || echo with_lock) $step"
+		printf '{ %s </dev/null; exit; }\n' "$command"
 	} | "${ssh[@]}" "$target" "${run[*]}" || rc=$?
 	((rc != 255)) || fail "$target: the connection was lost. Run the same again"
 	return "$rc"
+}
+
+# read_facts STEP SCRIPT... fills facts with the lines that a look at the target prints.
+read_facts() {
+	local word name value text
+	facts=()
+	text=$(remote_as_user "$@") || fail "$target: could not be looked at"
+	while read -r word name value; do
+		[[ $word != fact ]] || facts[$name]=$value # a login may print words of its own
+	done <<<"$text"
+	[[ -n ${facts[user]+there} ]] || fail "$target: could not be looked at: is bash there?"
+}
+
+# use_rsync tells whether rsync copies: it is on both sides, and is no old or
+# other one as on a Mac.
+use_rsync() {
+	[[ ${COPY:-rsync} == rsync && -n ${facts[rsync]} ]] && has rsync && rsync --info=help >/dev/null 2>&1
 }
 
 # lost says what a cut copy means.
@@ -83,7 +107,7 @@ upload() {
 	local file=$1 path=$2 offset=$3 size rc=0 progress=()
 	size=$(stat -c %s "$file")
 	((offset == 0)) || say "$target: going on with the copy: $(megabytes "$offset") of $(megabytes "$size") are there"
-	if [[ ${COPY:-rsync} == rsync && -n ${facts[rsync]} ]] && has rsync; then
+	if use_rsync; then
 		[[ ! -t 2 ]] || progress=(--info=progress2)
 		rsync --partial --inplace --timeout=60 "${progress[@]}" -e "$(printf '%q ' "${ssh[@]}")" \
 			"$file" "$target:$path" >&2 2>"$work/words" || rc=$?

@@ -26,7 +26,6 @@ source "$root/scripts/deploy-plan.sh"
 # What the remote scripts are told; settings in deploy-ssh.sh lists these.
 # shellcheck disable=SC2034
 wanted_port=${PORT:-} wait_seconds=${WAIT:-60} model_seconds=600 user='' model_name='' sha256=''
-declare -A facts
 ssh=() waiting=()
 
 # What the steps need that switch to a release or to a model.
@@ -34,22 +33,21 @@ readonly run_it=(deploy-settings.sh deploy-switch.sh)
 
 # pack_kit prints an archive of what a release holds beside the program.
 pack_kit() {
-	local name files=(LICENSE)
-	for name in systemd/pichat.service systemd/pichat.socket systemd/pichat.env cmd/pichat/licences/third_party.txt; do
-		[[ ! -f $root/$name ]] || files+=("$name")
+	local name files=()
+	rm -rf "$work/kit"
+	mkdir "$work/kit"
+	for name in LICENSE systemd/pichat.service systemd/pichat.socket systemd/pichat.env cmd/pichat/licences/third_party.txt; do
+		[[ -f $root/$name ]] || continue
+		cp -p "$root/$name" "$work/kit"
+		files+=("${name##*/}")
 	done
-	tar -C "$root" -c --transform='s|.*/||' "${files[@]}"
+	COPYFILE_DISABLE=1 tar -C "$work/kit" --format=ustar -cf - "${files[@]}" # without a Mac's ._ files
 }
 
 # check_target fills facts with what deploy-check.sh sees there.
 check_target() {
-	local word name value text
-	facts=()
-	text=$(remote main deploy-check.sh) || fail "$target: could not be looked at"
-	while read -r word name value; do
-		[[ $word != fact ]] || facts[$name]=$value # a login may print words of its own
-	done <<<"$text"
-	[[ -n ${facts[model]+there} ]] || fail "$target: could not be looked at: is bash there?"
+	read_facts main deploy-check.sh
+	[[ -n ${facts[model]+there} ]] || fail "$target: could not be looked at to the end"
 	# shellcheck disable=SC2034 # deploy-ssh.sh sends it
 	user=${facts[user]}
 }
@@ -117,7 +115,7 @@ main() {
 	((${#targets[@]})) || fail "no target: name one, such as make pi PI=pi@pichat.local"
 	check_settings
 	[[ $action == roll_back_target ]] || check_binary
-	work=$(mktemp -d)
+	work=$(mktemp -d /tmp/pichat.XXXXXX) # a socket's path must be short
 	trap clean_up EXIT
 	while ((${#targets[@]})); do
 		target=${targets[0]} waiting=("${targets[@]:1}")

@@ -20,7 +20,10 @@ import (
 type box struct {
 	root string
 	port string // of pichat
+	dirs string // its PATH, with stand-ins ahead
+	env  string // more of its environment, as NAME=value, with a space before each
 	ssh  string // the SSH client and its options
+	sshd int    // its pid
 }
 
 // units are what the deployed clone ships; tests change them.
@@ -33,7 +36,18 @@ const (
 // newBox starts a target below root, a board with 8 GB unless the test changes it.
 func newBox(t *testing.T, root string) *box {
 	t.Helper()
-	b := &box{root: root, port: freePort(t)}
+	bin, err := filepath.Abs("testdata/deploy/bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &box{root: root, port: freePort(t), dirs: bin + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+	b.start(t)
+	return b
+}
+
+// start lays out the board and begins to serve SSH.
+func (b *box) start(t *testing.T) {
+	t.Helper()
 	shell, err := os.ReadFile("/bin/sh")
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +60,6 @@ func newBox(t *testing.T, root string) *box {
 	b.write(t, "journal", "")
 	b.serveSSH(t)
 	t.Cleanup(b.kill)
-	return b
 }
 
 // serveSSH starts the sshd, with keys made for it alone.
@@ -55,10 +68,6 @@ func (b *box) serveSSH(t *testing.T) {
 	dir, port := t.TempDir(), freePort(t)
 	for _, key := range []string{"host", "user", "stranger"} {
 		run(t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, key))
-	}
-	bin, err := filepath.Abs("testdata/deploy/bin")
-	if err != nil {
-		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "sshd_config"), fmt.Sprintf(`ListenAddress 127.0.0.1:%s
 HostKey %s/host
@@ -69,8 +78,8 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password
 PidFile none
-SetEnv DEPLOY_ROOT=%s HOME=%[3]s PATH=%s:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-`, port, dir, b.root, bin))
+SetEnv DEPLOY_ROOT=%s HOME=%[3]s PATH=%s%s
+`, port, dir, b.root, b.dirs, b.env))
 	common := fmt.Sprintf("  HostName 127.0.0.1\n  Port %s\n  IdentityFile %s/user\n", port, dir)
 	write(t, filepath.Join(dir, "ssh_config"), fmt.Sprintf(`Host box
 %s
@@ -104,6 +113,7 @@ Host *
 	if err := sshd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	b.sshd = sshd.Process.Pid
 	t.Cleanup(func() {
 		_ = sshd.Process.Kill()
 		_ = sshd.Wait()

@@ -8,7 +8,8 @@
 #   armv8    for every 64-bit ARM CPU, such as those of a Pi 3 and a Pi 4
 #   a76      for ARM CPUs with dot products and half floats, such as a Pi 5's
 #
-# The last two are cross-compiled and disturb nothing of the native build:
+# The last two are cross-compiled, but on a 64-bit ARM machine, whose own compiler
+# builds both. They disturb nothing of the native build:
 # build/engine-FLAVOUR links to the libraries, and build/engine-FLAVOUR.json is
 # the -overlay that makes `go build` take that flavour's engine_build.go.
 # scripts/pi.sh puts the two together.
@@ -17,7 +18,7 @@
 #   LLAMA_CPP_DIR   a llama.cpp tree of your own, in place of the pinned sources
 #   ENGINE_FLAGS    more CMake flags, such as -DGGML_RPC=ON
 #   CC CXX CFLAGS CXXFLAGS   as CMake knows them; of the native flavour
-#   CROSS   what begins the names of the cross compilers (default aarch64-linux-gnu-)
+#   CROSS   what begins the names of the compilers for ARM (default aarch64-linux-gnu-)
 #   PICHAT_CACHE    where sources and engines are kept (default ~/.cache/pichat)
 #
 # An engine is kept under a key made of everything that shapes it. So a changed
@@ -78,7 +79,7 @@ choose_compilers() {
 	case $1 in
 	native) CC=${CC:-cc} CXX=${CXX:-c++} ;;
 	*)
-		CC=${CROSS:-aarch64-linux-gnu-}gcc CXX=${CROSS:-aarch64-linux-gnu-}g++
+		CC=$(cross_prefix)gcc CXX=$(cross_prefix)g++
 		unset CFLAGS CXXFLAGS
 		;;
 	esac
@@ -142,16 +143,6 @@ unpack() {
 	say "unpacking llama.cpp $version ($commit)"
 	tar -xzf "$archive" -C "$tmp" --strip-components=3 --no-same-owner "${members[@]}"
 	mv -T "$tmp" "$source_dir"
-}
-
-# build_jobs prints how many compilers may run at once: one for each CPU, but
-# no more than memory holds; one of them takes up to 700 MB.
-build_jobs() {
-	local cpus fit
-	cpus=$(nproc)
-	fit=$(awk '/^MemAvailable:/ { print int($2 / 700000) }' /proc/meminfo 2>/dev/null) || true
-	((${fit:-0} >= 1)) || fit=1
-	echo $((fit < cpus ? fit : cpus))
 }
 
 # show_progress LOG keeps the build's output in LOG and shows how far it is:

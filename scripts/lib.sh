@@ -2,6 +2,16 @@
 # What the scripts here share: words for people, the cache folder, locks, and
 # verified downloads. Sourced, never run.
 
+# On a Mac: its own bash is of 2007, its sed, stat and the like are BSD's. What is
+# Homebrew's is found there without a changed PATH.
+if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404)); then
+	echo "${0##*/}: this takes bash 4.4 or later, and this is $BASH_VERSION (on a Mac: brew install bash coreutils)" >&2
+	exit 1
+fi
+if [[ $OSTYPE == darwin* ]]; then
+	PATH=/opt/homebrew/opt/coreutils/libexec/gnubin:/usr/local/opt/coreutils/libexec/gnubin:$PATH
+fi
+
 # A failure inside $(...) must end the script too.
 shopt -s inherit_errexit
 
@@ -23,6 +33,27 @@ fail() {
 
 # has tells whether a command is there.
 has() { command -v "$1" >/dev/null; }
+
+# cross_prefix prints what begins the names of the compilers for 64-bit ARM Linux:
+# CROSS if that is set. On such a machine its own compiler will do, which Debian
+# has under both names, others under the short one alone.
+cross_prefix() {
+	if [[ -n ${CROSS:-} ]]; then
+		echo "$CROSS"
+	elif [[ $(uname -m) != aarch64 ]] || has aarch64-linux-gnu-g++; then
+		echo aarch64-linux-gnu-
+	fi
+}
+
+# build_jobs prints how many compilers may run at once: one for each CPU, but
+# no more than memory holds; one of them takes up to 700 MB.
+build_jobs() {
+	local cpus fit
+	cpus=$(nproc)
+	fit=$(awk '/^MemAvailable:/ { print int($2 / 700000) }' /proc/meminfo 2>/dev/null) || true
+	((${fit:-0} >= 1)) || fit=1
+	echo $((fit < cpus ? fit : cpus))
+}
 
 # with_lock FILE COMMAND... runs the command alone among all that lock FILE,
 # here or in another clone. The lock goes away with the process, whatever ends it.

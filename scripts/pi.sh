@@ -4,6 +4,9 @@
 #
 #   scripts/pi.sh
 #
+# On a machine that has no compiler for it and cannot get one, or where BUILD_ON
+# asks for it, scripts/build-on-pi.sh does the same over ssh on a Pi.
+#
 # The program is built twice, for ARMv8.0 and for the Cortex-A76 of a Pi 5. The
 # first carries the second and hands over to it where the CPU can run it
 # (cmd/pichat/handover). docs/pi.md tells more.
@@ -12,17 +15,13 @@
 #   GO       the go command to use (default build/go)
 #   VERSION  what `pichat version` says (default: git describe)
 #   CROSS    what begins the names of the cross compilers (default aarch64-linux-gnu-)
+#   BUILD_ON, PI   see scripts/build-on-pi.sh
 set -euo pipefail
-# Before anything that an older bash of another system does not know.
-if [[ $(uname -s) != Linux ]]; then
-	echo "pi.sh: this builds on Linux only, and this is $(uname -s): run 'make pi' on a Linux machine, in a Linux container, or in a clone on the Pi itself" >&2
-	exit 1
-fi
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$root"
 go=${GO:-build/go}
-cross=${CROSS:-aarch64-linux-gnu-}
+cross=$(cross_prefix)
 version=${VERSION:-$(git describe --tags --always --dirty 2>/dev/null || echo unknown)}
 readonly work=build/pi program=dist/pichat-linux-arm64 licences=dist/THIRD_PARTY_LICENCES
 
@@ -47,7 +46,7 @@ build() {
 	local engine=$root/build/engine-$1 failed=
 	CGO_ENABLED=1 GOOS=linux GOARCH=arm64 GOARM64=v8.0 CC=${cross}gcc CXX=${cross}g++ \
 		CGO_CPPFLAGS="-I$engine/include" CGO_LDFLAGS="-L$engine/lib" \
-		"$go" build -trimpath -buildvcs=false -overlay "$3" -tags "netgo,osusergo$4" \
+		"$go" build -p "$(build_jobs)" -trimpath -buildvcs=false -overlay "$3" -tags "netgo,osusergo$4" \
 		-ldflags "-X main.version=$version -s -w -extldflags=-static" -o "$2" ./cmd/pichat \
 		>"$work/build.log" 2>&1 || failed=yes
 	# The linker warns that dlopen in a static program needs the libraries it was
@@ -68,6 +67,7 @@ check_static() {
 # a static program holds, and the licences that they refer to.
 system_licences() {
 	local name path package seen=' ' text
+	has dpkg || fail "there is no dpkg here, which knows the licences of the compiler's libraries: build on Debian or its kin"
 	for name in libc.a libstdc++.a libgcc.a libgcc_eh.a; do
 		path=$(realpath "$("${cross}gcc" -print-file-name="$name")")
 		package=$(dpkg -S "$path" 2>/dev/null | sed -n '1s/:.*//p') || true
@@ -105,7 +105,19 @@ collect_licences() {
 
 megabytes() { awk -v bytes="$(stat -c %s "$1")" 'BEGIN { printf "%.1f MB", bytes / 1e6 }'; }
 
+# can_build tells whether this machine has a compiler for 64-bit ARM Linux, or can
+# install one.
+can_build() {
+	[[ $(uname -s) == Linux ]] || return
+	[[ -n ${CROSS:-} || $(uname -m) == aarch64 ]] || has aarch64-linux-gnu-g++ || has apt-get
+}
+
 main() {
+	if [[ -n ${BUILD_ON:-} ]] || ! can_build; then
+		VERSION=$version exec scripts/build-on-pi.sh
+	fi
+	[[ $(uname -m) != aarch64 || $(getconf LONG_BIT) == 64 ]] ||
+		fail "this system is 32-bit (the kernel says aarch64 all the same): build on a 64-bit Raspberry Pi OS, or on another machine"
 	local go_file=llm/llamacpp/engine_build.go text=cmd/pichat/licences/third_party.txt
 	local carried=cmd/pichat/handover/inner.gz
 	scripts/setup.sh pi

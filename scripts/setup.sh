@@ -3,7 +3,10 @@
 # build it for a Pi, and with "pi-test" to try that under emulation. Says what it
 # installs; says nothing, and takes no time, when all is there.
 #
-#   scripts/setup.sh [build|test|pi|pi-test]
+#   scripts/setup.sh [build|test|pi|pi-test] [missing|packages]
+#
+# With "missing" it only prints the system packages that are missing; with
+# "packages" it installs these alone.
 #
 # System packages come through apt-get, as root or through sudo; without either
 # it prints the commands to run by hand. Go is the one already here if it is new
@@ -40,8 +43,8 @@ readonly pi_test_needs=(
 	"has qemu-aarch64-static   qemu-user-static"
 )
 
-# Whoever names a cross compiler has it.
-has_cross() { [[ -n ${CROSS:-} ]] || has aarch64-linux-gnu-g++; }
+# Whoever names a cross compiler has it; on a 64-bit ARM machine g++ is enough.
+has_cross() { [[ -n ${CROSS:-} || $(uname -m) == aarch64 ]] || has aarch64-linux-gnu-g++; }
 has_certificates() { [[ -s ${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt} ]]; }
 
 # Asking Python takes 80 ms, so a pip3 command or a finished .venv will do.
@@ -191,7 +194,7 @@ setup_venv() {
 }
 
 main() {
-	local for_what=${1:-build} needs=("${build_needs[@]}") missing
+	local for_what=${1:-build} only=${2:-} needs=("${build_needs[@]}") missing
 	case $for_what in
 	build) ;;
 	test) needs+=("${test_needs[@]}") ;;
@@ -201,7 +204,12 @@ main() {
 	esac
 	has python3 || needs+=("has python3 python3")
 	mapfile -t missing < <(missing_packages "${needs[@]}")
+	if [[ $only == missing ]]; then
+		echo "${missing[*]}"
+		return
+	fi
 	((${#missing[@]} == 0)) || install_packages "${missing[@]}"
+	[[ $only != packages ]] || return 0
 	setup_go
 	[[ $for_what != test ]] || setup_venv
 }
