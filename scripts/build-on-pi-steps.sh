@@ -56,10 +56,11 @@ build() {
 	local pid
 	only_one
 	rm -f "$build/result"
+	: >"$build/log"
 	# shellcheck disable=SC2016 # the inner bash expands it
 	VERSION=$build_version setsid nice -n 10 bash -c '
 		cd "$1" && scripts/pi.sh
-		echo $? >"$2/result"' - "$sources" "$build" >"$build/log" 2>&1 </dev/null &
+		echo $? >"$2/result"' - "$sources" "$build" >>"$build/log" 2>&1 </dev/null &
 	pid=$!
 	echo "$pid" >"$build/pid"
 	exec 9>&-

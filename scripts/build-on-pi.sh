@@ -57,7 +57,7 @@ check_tools() {
 
 # judge_builder refuses a machine that cannot build, and warns of one that is slow.
 judge_builder() {
-	local need_mb=3000 free_mb=$((facts[disk_kb] / 1000)) memory_mb=$((facts[available_kb] / 1000))
+	local need_mb=2000 free_mb=$((facts[disk_kb] / 1000)) memory_mb=$((facts[available_kb] / 1000))
 	if [[ ${facts[class]} != 64 ]]; then
 		fail "$target: its system is ${facts[class]}-bit (the kernel may say aarch64 all the same). The build takes the 64-bit Raspberry Pi OS: write the card anew with it, or build on another machine with BUILD_ON=user@host"
 	elif [[ ${facts[machine]} != 183 ]]; then

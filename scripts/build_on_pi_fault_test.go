@@ -88,7 +88,7 @@ func TestBuildOnPiRefusals(t *testing.T) {
 		{"unknown host", "", "", []string{"PI=nowhere"}, []string{"nowhere: unknown host"}},
 		{"32-bit system", "bin/sh", elf32, []string{"PI=box"}, []string{"box: its system is 32-bit", "64-bit Raspberry Pi OS"}},
 		{"another machine", "bin/sh", shell[:18] + "\x3e" + shell[19:], []string{"PI=box"}, []string{"box: its system is for x86_64"}},
-		{"no room", "", "", []string{"PI=box"}, []string{"box: the disk is full: 100 MB are free", "up to 3000"}},
+		{"no room", "", "", []string{"PI=box"}, []string{"box: the disk is full: 100 MB are free", "up to 2000"}},
 	} {
 		if tt.file != "" {
 			b.box.write(t, tt.file, tt.text)
