@@ -54,7 +54,7 @@ settings() {
 	for name in "$@"; do printf '%s=%q\n' "$name" "${!name-}"; done
 }
 
-readonly sent=(sha256 default_port wanted_port wait_seconds model_seconds model_name user)
+readonly sent=(sha256 default_port wanted_port wait_seconds model_seconds model_name user verify_seconds verify_tokens)
 
 # remote STEP SCRIPT... runs a step of the scripts there: as root, but for the
 # check. The scripts arrive on standard input, so that nothing is left behind.
