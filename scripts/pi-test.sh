@@ -23,7 +23,7 @@ readonly objdump=${CROSS:-aarch64-linux-gnu-}objdump
 # that another rounding may choose the other one.
 readonly decided="What is gravity?" open="Why is the sky blue?" tokens=12
 readonly all=(instructions refusals choice control process answers verify)
-failures=0 mounted='' server='' sshd=''
+failures=0 mounted='' registered='' server='' sshd=''
 
 skip() {
 	say "skipped: $*"
@@ -83,7 +83,8 @@ register() {
 			skip "binfmt_misc cannot be mounted here (it takes root, and a kernel that has it)"
 		mounted=yes
 	fi
-	[[ ! -e $binfmt/$entry ]] || return 0
+	[[ -z $registered ]] || return 0
+	registered=yes
 	if arm_is_registered; then
 		say "ARM programs run here already; what is registered for them stays as it is"
 		return

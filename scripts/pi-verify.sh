@@ -41,7 +41,7 @@ verify_target() {
 	remote main verify-target.sh >"$work/answer" || rc=$?
 	# A login may print words of its own in front.
 	program=$(sed -n 's/^program //p' "$work/answer" | head -n 1)
-	sed '1,/^program /d' "$work/answer" >"$work/report.json"
+	awk 'begun { print } /^program / { begun = 1 }' "$work/answer" >"$work/report.json"
 	name=$(field file_name "$work/report.json")
 	[[ -n $program && -n $name ]] || fail "$target: no report: the lines above say why"
 	report=$reports/$(tr -c 'A-Za-z0-9.-' - <<<"${target#*@}" | sed 's/-*$//')-$name
@@ -57,26 +57,24 @@ verify_target() {
 	return "$rc"
 }
 
+# one_target runs in a process of its own, so that a target without a report does
+# not keep the others from theirs.
+one_target() (
+	trap '((${#ssh[@]} == 0)) || disconnect' EXIT
+	connect
+	verify_target
+)
+
 main() {
-	local target targets=("$@")
-	((${#targets[@]})) || fail "no target: name one, such as make pi-verify PI=pi@pichat.local"
+	(($#)) || fail "no target: name one, such as make pi-verify PI=pi@pichat.local"
 	check_number SECONDS "$verify_seconds" 1 3600
 	check_number TOKENS "$verify_tokens" 2 4096
 	work=$(mktemp -d)
-	trap clean_up EXIT
-	for target in "${targets[@]}"; do
-		connect
-		# In a process of its own, so that a target without a report does not keep
-		# the others from theirs.
-		if ! (verify_target); then failed+=("$target"); fi
-		disconnect
+	trap 'rm -rf "$work"' EXIT
+	for target in "$@"; do
+		one_target || failed+=("$target")
 	done
 	((${#failed[@]} == 0)) || fail "not verified: ${failed[*]}"
-}
-
-clean_up() {
-	((${#ssh[@]} == 0)) || disconnect
-	rm -rf "$work"
 }
 
 main "$@"
