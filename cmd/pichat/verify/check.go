@@ -51,7 +51,7 @@ func checkReadings(board string, vitals sysmon.Snapshot) []Check {
 	}
 	var list []Check
 	vitals.EachReading(func(name string, r sysmon.AnyReading) {
-		c := Check{Name: name, Found: "n/a", Source: r.Source, Reason: r.Reason, State: NotCompared, Expected: "nothing: not a known Pi"}
+		c := Check{Name: name, Found: "n/a", Source: r.Source, Reason: r.Reason, State: NotCompared, Expected: "nothing is known"}
 		if r.Known {
 			c.Found = r.InWords(name)
 		}

@@ -191,6 +191,17 @@ func TestJudgeWhatIsNoPi(t *testing.T) {
 	}
 }
 
+// A Pi that the table does not know is one, but nothing is said to be right of it.
+func TestJudgeAnUnknownPi(t *testing.T) {
+	r := realPi5()
+	r.Machine.Board.Value = "Raspberry Pi 9"
+	r.judge(soundPi5())
+	var text strings.Builder
+	if err := r.Text(&text); err != nil || !r.Pi || !strings.Contains(text.String(), "Sensors were not compared") {
+		t.Errorf("pi %v, %v:\n%s", r.Pi, err, text.String())
+	}
+}
+
 // The families of the table are all that something is expected of.
 func TestEveryFamilyHasReadings(t *testing.T) {
 	for _, model := range []string{"Raspberry Pi Zero 2 W Rev 1.0", "Raspberry Pi 3 Model B Rev 1.2", "Raspberry Pi 4 Model B Rev 1.4", pi5} {

@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,7 @@ type Report struct {
 	NotAPi []string `json:"not_a_pi,omitempty"`
 	// FileName is a name for the report, made of the board and the version.
 	FileName string `json:"file_name"`
-	// Differs lists in words what is not as expected; nil where nothing is.
+	// Differs lists in words what is not as expected; empty where nothing is.
 	Differs []string `json:"differs"`
 
 	TakenAt  time.Time       `json:"taken_at"`
@@ -105,8 +106,13 @@ func (r *Report) fileName() string {
 	return board + "-" + strings.Trim(notInNames.ReplaceAllString(strings.ToLower(r.Version), "-"), "-.")
 }
 
+// compared tells whether something is expected of this board's readings.
+func (r *Report) compared() bool {
+	return slices.ContainsFunc(r.Readings, func(c Check) bool { return c.State != NotCompared })
+}
+
 func (r *Report) differences() []string {
-	var list []string
+	list := []string{}
 	for _, c := range append([]Check{r.Flavour}, r.Readings...) {
 		if c.State != Differs {
 			continue

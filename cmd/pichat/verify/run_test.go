@@ -116,7 +116,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"# pichat on a " + pi5, "Everything is as expected.", "| flavour that runs | a76 (as expected: expected a76: the CPU has asimddp and asimdhp) |",
+		"# pichat on a " + pi5, "Everything that was compared is as expected.", "| flavour that runs | a76 (as expected: expected a76: the CPU has asimddp and asimdhp) |",
 		"| tokens/s | 6.00 | 7.00 | 8.00 | 3 |", "| reading, tokens/s | n/a | n/a | n/a | 0 |", "Temperature at the start 51.0 °C",
 		"Held back at the end: by nothing. Since start-up: by nothing.", "| page size | 16 KiB |",
 		"| CPU.TrueClockHz | a value from firmware measure_clock | 2.40 GHz | firmware measure_clock | as expected |",

@@ -32,12 +32,11 @@ func (r *Report) head(b *strings.Builder) {
 		}
 	}
 	fmt.Fprintf(b, "\npichat %s, %s.\n\n", r.Version, r.TakenAt.Format(time.RFC3339))
+	if !r.compared() {
+		b.WriteString("Sensors were not compared: nothing is known of what this machine should have.\n\n")
+	}
 	if len(r.Differs) == 0 {
-		if r.Pi {
-			b.WriteString("Everything is as expected.\n")
-		} else {
-			b.WriteString("Nothing differs. Sensors were not compared: nothing is expected of them on this machine.\n")
-		}
+		b.WriteString("Everything that was compared is as expected.\n")
 		return
 	}
 	b.WriteString("Not as expected:\n\n")
