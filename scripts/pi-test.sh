@@ -277,7 +277,7 @@ check_verify() {
 	expect "its file" "$report" '^dist/verify/box-not-a-pi-emulated-'
 	[[ -n $report ]] || return 0
 	expect "flavour" "$(<"$report.md")" '^\| flavour that runs \| a76 \(as expected'
-	expect "kernels" "$(<"$report.md")" '^\| kernels use \|.* DOTPROD'
+	expect "kernels" "$(<"$report.md")" '^\| kernels use \|.* dotprod'
 	expect "pace, by emulation" "$(<"$report.md")" '^\| tokens/s \| [0-9.]+ \|'
 	kill "$server"
 	wait "$server" || true

@@ -30,7 +30,7 @@ func checkFlavour(m Machine, b web.Build) Check {
 		want, words = cortexA76, "has asimddp and asimdhp"
 	}
 	c.Expected, c.State = want+": the CPU "+words, AsExpected
-	kernels := slices.Contains(b.FeaturesUsed, "DOTPROD")
+	kernels := slices.Contains(b.FeaturesUsed, "dotprod")
 	switch {
 	case b.Flavour != want:
 		c.State = Differs

@@ -112,17 +112,17 @@ func TestReadingsThatDiffer(t *testing.T) {
 
 func TestFlavour(t *testing.T) {
 	fast, slow := []string{"asimd", "asimddp", "asimdhp"}, []string{"asimd", "crc32"}
-	a76 := []string{"NEON", "DOTPROD"}
+	a76 := []string{"neon", "dotprod"}
 	for name, tt := range map[string]struct {
 		features []string
 		build    web.Build
 		want     State
 	}{
 		"Pi 5":                   {fast, web.Build{Flavour: "a76", FeaturesUsed: a76}, AsExpected},
-		"Pi 4":                   {slow, web.Build{Flavour: "armv8", FeaturesUsed: []string{"NEON"}}, AsExpected},
+		"Pi 4":                   {slow, web.Build{Flavour: "armv8", FeaturesUsed: []string{"neon"}}, AsExpected},
 		"held back on a Pi 5":    {fast, web.Build{Flavour: "armv8", Program: "baseline, by --cpu=baseline"}, Differs},
 		"too fast for a Pi 4":    {slow, web.Build{Flavour: "a76", FeaturesUsed: a76}, Differs},
-		"kernels without dots":   {fast, web.Build{Flavour: "a76", FeaturesUsed: []string{"NEON"}}, Differs},
+		"kernels without dots":   {fast, web.Build{Flavour: "a76", FeaturesUsed: []string{"neon"}}, Differs},
 		"built on the spot":      {fast, web.Build{Flavour: "native"}, NotCompared},
 		"a service that is mute": {fast, web.Build{}, NotCompared},
 		"half of the features":   {[]string{"asimddp"}, web.Build{Flavour: "armv8"}, AsExpected},
@@ -141,7 +141,7 @@ func realPi5() *Report {
 			Board: sysmon.Measured(pi5, "/proc/device-tree/model"), KernelArch: sysmon.Measured("aarch64", "/proc/sys/kernel/arch"),
 			ProgramArch: "arm64", FirmwareSerial: true, PageSizeBytes: 16384, CPUFeatures: []string{"asimddp", "asimdhp"},
 		},
-		Service: Service{Build: web.Build{Flavour: "a76", FeaturesUsed: []string{"DOTPROD"}}},
+		Service: Service{Build: web.Build{Flavour: "a76", FeaturesUsed: []string{"dotprod"}}},
 		Load:    Load{Samples: []Sample{{}, {}}},
 	}
 }

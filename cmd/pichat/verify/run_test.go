@@ -45,7 +45,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		vitals.CPU.TempCelsius = sysmon.Measured(50+float64(s.looks.Add(1)), "hwmon cpu_thermal")
 		_ = json.NewEncoder(w).Encode(map[string]any{
 			"host": s.host, "engine": map[string]int{"running": s.running + s.others*int(s.asked.Load())}, "vitals": vitals,
-			"build": web.Build{Program: "Cortex-A76, the CPU reports asimddp and asimdhp", Flavour: "a76", FeaturesUsed: []string{"DOTPROD"}},
+			"build": web.Build{Program: "Cortex-A76, the CPU reports asimddp and asimdhp", Flavour: "a76", FeaturesUsed: []string{"dotprod"}},
 		})
 		if s.seen != nil && s.asked.Load() > 0 && s.looks.Load() == 4 {
 			close(s.seen)
