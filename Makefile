@@ -83,6 +83,10 @@ deploy: ## install dist/pichat-linux-arm64 over ssh, PI='pi@host …' (DRY_RUN=1
 pi-rollback: ## go back to the release before, PI='pi@host …'
 	@scripts/deploy.sh --rollback $(PI)
 
+.PHONY: pi-verify
+pi-verify: ## verify and measure the pichat that runs there, PI='pi@host …' (SECONDS=60, TOKENS=256), into dist/verify/
+	@SECONDS_OF_WRITING='$(SECONDS)' scripts/pi-verify.sh $(PI)
+
 .PHONY: deploy-test
 deploy-test: engine ## deploy to a scratch target over a throw-away sshd, break it, build there
 	@DEPLOY_TEST=1 $(GO) test -count=1 -timeout 10m -run '^TestDeploy|^TestBuildOnPi' $(if $(V),-v )./scripts

@@ -55,7 +55,7 @@ settings() {
 }
 
 declare -A facts # what a look at the target found
-sent=(sha256 default_port wanted_port wait_seconds model_seconds model_name user)
+sent=(sha256 default_port wanted_port wait_seconds model_seconds model_name user verify_seconds verify_tokens)
 
 # remote STEP SCRIPT... runs a step of the scripts there as root, one at a time.
 remote() { send_steps root "with_lock $1" "${@:2}"; }

@@ -2,7 +2,7 @@
 # Tries dist/pichat-linux-arm64 on the emulated CPUs of a Pi 3, a Pi 4 and a Pi 5:
 # which of its programs runs, and that it answers as this machine's own build does.
 #
-#   scripts/pi-test.sh
+#   scripts/pi-test.sh [CHECK...]    all, or those named
 #
 # `make pi-test` builds what it needs first. Emulation is by qemu-user; that one
 # program of the file starts another takes binfmt_misc, hence root. What is
@@ -15,13 +15,15 @@ cd "$root"
 readonly program=$root/dist/pichat-linux-arm64 inner=$root/build/pi/pichat-a76 host=$root/bin/pichat
 readonly model=$root/models/SmolLM2-135M-Instruct.Q4_1.gguf
 readonly binfmt=/proc/sys/fs/binfmt_misc entry=pichat-pi-test
+readonly port=18473 ssh_port=18474
 readonly objdump=${CROSS:-aarch64-linux-gnu-}objdump
 # The first question has one likely beginning: 15 of 25 samples at temperature 1
 # start "Gravity is a fundamental concept", 4 the next one. The second has two that
 # are nearly as likely as each other ("The sky" 38 and "The answer" 42 of 120), so
 # that another rounding may choose the other one.
 readonly decided="What is gravity?" open="Why is the sky blue?" tokens=12
-failures=0 mounted='' server=''
+readonly all=(instructions refusals choice control process answers verify)
+failures=0 mounted='' registered='' server='' sshd=''
 
 skip() {
 	say "skipped: $*"
@@ -46,6 +48,7 @@ expect() {
 
 clean_up() {
 	[[ -z $server ]] || kill "$server" 2>/dev/null || true
+	[[ -z $sshd ]] || kill "$sshd" 2>/dev/null || true
 	[[ ! -e $binfmt/$entry ]] || echo -1 >"$binfmt/$entry"
 	[[ -z $mounted ]] || umount "$binfmt" || say "$binfmt stays mounted"
 	rm -rf "$tmp"
@@ -80,6 +83,8 @@ register() {
 			skip "binfmt_misc cannot be mounted here (it takes root, and a kernel that has it)"
 		mounted=yes
 	fi
+	[[ -z $registered ]] || return 0
+	registered=yes
 	if arm_is_registered; then
 		say "ARM programs run here already; what is registered for them stays as it is"
 		return
@@ -134,19 +139,25 @@ check_control() {
 	fi
 }
 
+# comes_up PATH waits for the server to answer there with success.
+comes_up() {
+	local i
+	for ((i = 0; i < 600; i++)); do
+		! curl --silent --fail --output /dev/null "http://127.0.0.1:$port/$1" || return 0
+		kill -0 "$server" 2>/dev/null || return
+		sleep 0.2
+	done
+	return 1
+}
+
 # check_process starts a server, and checks what must not change by the handover.
 check_process() {
-	local port=18473 i name
+	local name
 	echo kept >"$tmp/inherited"
 	replace="exec" on cortex-a76 "$program" serve --backend scripted --listen "127.0.0.1:$port" --no-qr \
 		>"$tmp/serve.log" 2>&1 7<"$tmp/inherited" &
 	server=$!
-	for ((i = 0; i < 100; i++)); do
-		if curl --silent --fail --output /dev/null "http://127.0.0.1:$port/healthz"; then break; fi
-		kill -0 "$server" 2>/dev/null || break
-		sleep 0.2
-	done
-	if ! curl --silent --fail --output /dev/null "http://127.0.0.1:$port/healthz"; then
+	if ! comes_up healthz; then
 		bad "the server does not answer: $(<"$tmp/serve.log")"
 		return
 	fi
@@ -204,6 +215,75 @@ check_answers() {
 	check_answer 1 "$want" "$open" cortex-a76
 }
 
+# start_sshd makes a target for pi-verify: an sshd of its own on loopback, whose
+# programs run on a Cortex-A76, and a scratch root with the program installed.
+start_sshd() {
+	local box=$tmp/box name
+	mkdir -p "$box/opt/pichat/current" "$box/etc/systemd/system" "$box/etc/pichat" /run/sshd
+	ln -s "$program" "$box/opt/pichat/current/pichat"
+	echo "ListenStream=$port" >"$box/etc/systemd/system/pichat.socket"
+	echo "PICHAT_MODEL=$model" >"$box/etc/pichat/pichat.env"
+	for name in host user; do ssh-keygen -q -t ed25519 -N '' -f "$tmp/$name"; done
+	cat >"$tmp/sshd_config" <<-END
+		ListenAddress 127.0.0.1:$ssh_port
+		HostKey $tmp/host
+		AuthorizedKeysFile $tmp/user.pub
+		StrictModes no
+		UsePAM no
+		PasswordAuthentication no
+		KbdInteractiveAuthentication no
+		PermitRootLogin prohibit-password
+		PidFile none
+		SetEnv DEPLOY_ROOT=$box HOME=$box QEMU_CPU=cortex-a76
+	END
+	cat >"$tmp/ssh_config" <<-END
+		Host box
+		  HostName 127.0.0.1
+		  Port $ssh_port
+		  IdentityFile $tmp/user
+		  IdentitiesOnly yes
+		  IdentityAgent none
+		  GlobalKnownHostsFile /dev/null
+		  UserKnownHostsFile $tmp/known_hosts
+	END
+	echo "[127.0.0.1]:$ssh_port $(<"$tmp/host.pub")" >"$tmp/known_hosts"
+	/usr/sbin/sshd -D -e -f "$tmp/sshd_config" 2>"$tmp/sshd.log" &
+	sshd=$!
+}
+
+# check_verify runs make pi-verify against the emulated target: few tokens, and
+# a report that says whose figures they are not.
+check_verify() {
+	local words report rc=0
+	if [[ ! -x /usr/sbin/sshd ]]; then
+		say "verify is skipped: no /usr/sbin/sshd (apt-get install openssh-server)"
+		return
+	fi
+	start_sshd
+	SSH="ssh -F $tmp/ssh_config" make --no-print-directory pi-verify PI=box SECONDS=1 TOKENS=8 >"$tmp/verify.log" 2>&1 || rc=$?
+	expect "pi-verify without a service (status $rc)" "$(<"$tmp/verify.log")" 'no service answers at http://127.0.0.1:'"$port"
+	replace="exec" on cortex-a76 "$program" serve --model "$model" --slots 1 --context 512 --threads 2 \
+		--listen "127.0.0.1:$port" --no-qr >"$tmp/serve.log" 2>&1 &
+	server=$!
+	if ! comes_up readyz; then
+		bad "the server has no model: $(<"$tmp/serve.log")"
+		return
+	fi
+	rc=0
+	words=$(SSH="ssh -F $tmp/ssh_config" make --no-print-directory pi-verify PI=box SECONDS=1 TOKENS=8 2>&1) || rc=$?
+	if ((rc == 0)); then ok "pi-verify finds nothing that differs"; else bad "pi-verify ends with $rc: $words"; fi
+	expect "whose figures" "$words" 'NOT A RASPBERRY PI, BUT AN EMULATION. No figure in this file is a Pi'
+	report=$(sed -nE 's/.*box: (dist\/verify\/box-not-a-pi-emulated-.*)\.json and \.md$/\1/p' <<<"$words")
+	expect "its file" "$report" '^dist/verify/box-not-a-pi-emulated-'
+	[[ -n $report ]] || return 0
+	expect "flavour" "$(<"$report.md")" '^\| flavour that runs \| a76 \(as expected'
+	expect "kernels" "$(<"$report.md")" '^\| kernels use \|.* dotprod'
+	expect "pace, by emulation" "$(<"$report.md")" '^\| tokens/s \| [0-9.]+ \|'
+	kill "$server"
+	wait "$server" || true
+	server=''
+}
+
 [[ $(uname -s) == Linux ]] || skip "emulation takes Linux"
 [[ $(uname -m) != aarch64 ]] || skip "this machine is ARM itself: its own programs must not go to an emulator"
 scripts/setup.sh pi-test
@@ -214,12 +294,12 @@ tmp=$(mktemp -d)
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-check_instructions
-check_refusals
-register
-check_choice
-check_control
-check_process
-check_answers
+# The file is tried before anything is registered: refusals is about that.
+(($#)) || set -- "${all[@]}"
+for name in "$@"; do
+	[[ " ${all[*]} " == *" $name "* ]] || fail "unknown check '$name': known are ${all[*]}"
+	[[ $name == instructions || $name == refusals ]] || register
+	"check_$name"
+done
 ((failures == 0)) || fail "$failures checks failed"
 say "all is well ($SECONDS s)"

@@ -27,6 +27,8 @@ type Config struct {
 	Vitals  Vitals
 	// Version is the program's; pages of another one reload themselves.
 	Version string
+	// Build is what the program is made of, for /status.
+	Build Build
 	// Hostname is the machine's name, which the page shows and the host check
 	// lets in; "" shows none.
 	Hostname string
@@ -65,6 +67,19 @@ type Config struct {
 	Ping time.Duration
 	// Logger gets a line for each request, never a prompt; nil discards it.
 	Logger *slog.Logger
+}
+
+// Build says which program answers; empty fields are left out of /status.
+type Build struct {
+	// Program says which program of the file runs, and why.
+	Program string `json:"program,omitempty"`
+	// LlamaCPP is the engine's version and Flavour which CPUs it was built for.
+	LlamaCPP string `json:"llama_cpp,omitempty"`
+	Flavour  string `json:"flavour,omitempty"`
+	// FeaturesUsed are the CPU features that the engine's kernels use, as ggml
+	// names them; FeaturesMissed those of this CPU that they leave alone.
+	FeaturesUsed   []string `json:"features_used,omitempty"`
+	FeaturesMissed []string `json:"features_missed,omitempty"`
 }
 
 // Suggestion is a model that suits the machine better than a very small one.

@@ -55,6 +55,7 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) error {
 // statusJSON is the answer of /status. Unknown figures are left out.
 type statusJSON struct {
 	Version string           `json:"version"`
+	Build   Build            `json:"build,omitzero"`
 	Host    string           `json:"host,omitempty"`
 	At      time.Time        `json:"at"`
 	State   stateJSON        `json:"state"`
@@ -81,7 +82,7 @@ type engineJSON struct {
 func (s *Server) status(w http.ResponseWriter, _ *http.Request) error {
 	e := s.config.Service.Status()
 	out := statusJSON{
-		Version: s.config.Version, Host: s.config.Hostname, At: time.Now(),
+		Version: s.config.Version, Build: s.config.Build, Host: s.config.Hostname, At: time.Now(),
 		State: stateOf(s.hub.state()),
 		Engine: engineJSON{
 			Running: e.Running, Waiting: e.Waiting, Slots: e.Slots, KVTokens: e.KVTokens, Steps: e.Steps,

@@ -77,6 +77,8 @@ func (a *app) dispatch(ctx context.Context, command any) error {
 		return a.ask(ctx, c)
 	case *config.Doctor:
 		return a.doctor(ctx, c)
+	case *config.Verify:
+		return a.verify(ctx, c)
 	case *config.ModelList:
 		return a.modelList(ctx, c)
 	case *config.ModelPull:

@@ -111,6 +111,7 @@ func (a *app) newServer(c *config.Serve, listener net.Listener, log *slog.Logger
 		Service:       s.service,
 		Vitals:        s.sampler,
 		Version:       version,
+		Build:         build(),
 		Hostname:      hostname,
 		AllowHosts:    c.AllowHost,
 		Addresses:     bestFirst(s.urls),
@@ -123,6 +124,15 @@ func (a *app) newServer(c *config.Serve, listener net.Listener, log *slog.Logger
 		Logger:        s.log,
 	})
 	return s, err
+}
+
+// build describes this program and its engine.
+func build() web.Build {
+	e := llamacpp.Engine()
+	return web.Build{
+		Program: half.Reason, LlamaCPP: e.Version + " (" + e.Commit + ")", Flavour: e.Flavour,
+		FeaturesUsed: e.FeaturesUsed, FeaturesMissed: e.FeaturesMissed,
+	}
 }
 
 func (s *server) scripted() bool { return s.config.Backend == "scripted" }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -111,7 +110,7 @@ func sampleTwice(t *testing.T, root string, bigPages bool) *sysmon.Snapshot {
 	// The one thing that is of this process and not of a tree.
 	begin := time.Now()
 	readers.ProcessTime = func(context.Context) sysmon.Reading[time.Duration] {
-		return sysmon.Measured(time.Since(begin)/4, "test")
+		return sysmon.Measured(time.Since(begin)/4, testSource)
 	}
 	pageSize := 4096
 	if bigPages {
@@ -130,40 +129,15 @@ func sampleTwice(t *testing.T, root string, bigPages bool) *sysmon.Snapshot {
 	return s.Sample(t.Context())
 }
 
-// describe lists every reading of a snapshot, one a line. It walks the type,
-// so that no reading is forgotten.
+// describe lists every reading of a snapshot, one a line.
 func describe(s *sysmon.Snapshot) string {
 	var b strings.Builder
-	eachReading(s, func(name string, r reading) {
-		if r.known {
-			fmt.Fprintf(&b, "%s: %+v (%s)\n", name, r.value, r.source)
+	s.EachReading(func(name string, r sysmon.AnyReading) {
+		if r.Known {
+			fmt.Fprintf(&b, "%s: %+v (%s)\n", name, r.Value, r.Source)
 		} else {
-			fmt.Fprintf(&b, "%s: n/a: %s\n", name, r.reason)
+			fmt.Fprintf(&b, "%s: n/a: %s\n", name, r.Reason)
 		}
 	})
 	return b.String()
-}
-
-// reading is a sysmon.Reading of any type.
-type reading struct {
-	value          any
-	known          bool
-	source, reason string
-}
-
-// eachReading visits every reading of a snapshot, in the order of its fields.
-func eachReading(s *sysmon.Snapshot, visit func(name string, r reading)) {
-	var walk func(name string, v reflect.Value)
-	walk = func(name string, v reflect.Value) {
-		if known := v.FieldByName("Known"); known.IsValid() {
-			visit(name, reading{v.FieldByName("Value").Interface(), known.Bool(), v.FieldByName("Source").String(), v.FieldByName("Reason").String()})
-			return
-		}
-		for i := range v.NumField() {
-			if field := v.Type().Field(i); field.Name != "At" {
-				walk(strings.TrimPrefix(name+"."+field.Name, "."), v.Field(i))
-			}
-		}
-	}
-	walk("", reflect.ValueOf(*s))
 }

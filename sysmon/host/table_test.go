@@ -1,9 +1,9 @@
 package host
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,16 +14,20 @@ import (
 
 const tableFile = "../../docs/board.md"
 
-// tableBoards are the columns of the table: fixture and heading.
-var tableBoards = [][2]string{
-	{"zero2w", "Zero 2 W"},
-	{"pi3", "Pi 3"},
-	{"pi4", "Pi 4, hot on a weak supply"},
-	{"pi5-bookworm", "Pi 5, Bookworm"},
-	{"pi5-reordered", "Pi 5, other hwmon order, no mailbox"},
-	{"pi5-new-kernel", "Pi 5, new kernel"},
-	{"pi5-denied", "Pi 5, new kernel, mailbox denied"},
-	{"pc", "PC"},
+// tableBoards are the columns of the table. The reference boards read as sound
+// ones do, though they may be hot.
+var tableBoards = []struct {
+	fixture, heading string
+	reference        bool
+}{
+	{"zero2w", "Zero 2 W", true},
+	{"pi3", "Pi 3", true},
+	{"pi4", "Pi 4, hot on a weak supply", true},
+	{"pi5-bookworm", "Pi 5, Bookworm", true},
+	{"pi5-reordered", "Pi 5, other hwmon order, no mailbox", false},
+	{"pi5-new-kernel", "Pi 5, new kernel", true},
+	{"pi5-denied", "Pi 5, new kernel, mailbox denied", false},
+	{"pc", "PC", false},
 }
 
 // The table in docs/board.md says what is read from the boards of testdata. Run
@@ -51,38 +55,73 @@ func TestTableInDocs(t *testing.T) {
 	}
 }
 
+// expected.json holds what the boards of the table read, for programs.
+func TestExpectedFile(t *testing.T) {
+	data, err := json.MarshalIndent(readBoards(t), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := string(data) + "\n"
+	if want == string(expectedJSON) {
+		return
+	}
+	if !*update {
+		t.Fatal("expected.json is not what the boards read: run go test ./sysmon/host -update")
+	}
+	if err := os.WriteFile("expected.json", []byte(want), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readBoards reads every board of the table.
+func readBoards(t *testing.T) []tableBoard {
+	t.Helper()
+	var boards []tableBoard
+	for _, b := range tableBoards {
+		archive := parse(t, "testdata/"+b.fixture+".txtar")
+		read := tableBoard{Fixture: b.fixture, Reference: b.reference}
+		synctest.Test(t, func(t *testing.T) {
+			snapshot := sampleTwice(t, unpack(t, archive), strings.HasPrefix(b.fixture, "pi5"))
+			read.Model = snapshot.Host.BoardModel.Value // "" where unknown
+			snapshot.EachReading(func(name string, r sysmon.AnyReading) {
+				cell := tableReading{Name: name, Reason: r.Reason}
+				if r.Known {
+					cell = tableReading{Name: name, Value: r.InWords(name), Source: r.Source}
+				}
+				read.Readings = append(read.Readings, cell)
+			})
+		})
+		boards = append(boards, read)
+	}
+	return boards
+}
+
 // table makes a row of every reading and a column of every board, and lists
 // the reasons of what is n/a below.
 func table(t *testing.T) string {
 	t.Helper()
 	rows, order, reasons := map[string][]string{}, []string{}, []string{}
 	number := map[string]int{}
-	for _, b := range tableBoards {
-		archive := parse(t, "testdata/"+b[0]+".txtar")
-		synctest.Test(t, func(t *testing.T) {
-			snapshot := sampleTwice(t, unpack(t, archive), strings.HasPrefix(b[0], "pi5"))
-			eachReading(snapshot, func(name string, r reading) {
-				if rows[name] == nil {
-					order = append(order, name)
+	for _, b := range readBoards(t) {
+		for _, r := range b.Readings {
+			if rows[r.Name] == nil {
+				order = append(order, r.Name)
+			}
+			cell := r.Value + "<br><sub>" + r.Source + "</sub>"
+			if r.Reason != "" {
+				if number[r.Reason] == 0 {
+					reasons = append(reasons, r.Reason)
+					number[r.Reason] = len(reasons)
 				}
-				cell := ""
-				if r.known {
-					cell = inWords(name, r.value) + "<br><sub>" + r.source + "</sub>"
-				} else {
-					if number[r.reason] == 0 {
-						reasons = append(reasons, r.reason)
-						number[r.reason] = len(reasons)
-					}
-					cell = fmt.Sprintf("n/a <sup>%d</sup>", number[r.reason])
-				}
-				rows[name] = append(rows[name], cell)
-			})
-		})
+				cell = fmt.Sprintf("n/a <sup>%d</sup>", number[r.Reason])
+			}
+			rows[r.Name] = append(rows[r.Name], cell)
+		}
 	}
 	var b strings.Builder
 	b.WriteString("| reading |")
 	for _, board := range tableBoards {
-		b.WriteString(" " + board[1] + " |")
+		b.WriteString(" " + board.heading + " |")
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", len(tableBoards)) + "\n")
 	for _, name := range order {
@@ -93,33 +132,6 @@ func table(t *testing.T) string {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, reason)
 	}
 	return b.String()
-}
-
-// inWords writes a value with its unit, which its name gives.
-func inWords(name string, value any) string {
-	gb := func(n uint64) string { return strconv.FormatFloat(float64(n)/1e9, 'f', 2, 64) }
-	switch v := value.(type) {
-	case bool:
-		return map[bool]string{true: "yes", false: "no"}[v]
-	case float64:
-		for suffix, word := range map[string]string{
-			"Celsius": fmt.Sprintf("%.1f °C", v), "Hz": fmt.Sprintf("%.2f GHz", v/1e9), "RPM": fmt.Sprintf("%.0f/min", v),
-			"Watts": fmt.Sprintf("%.2f W", v), "Volts": fmt.Sprintf("%.2f V", v), "Percent": fmt.Sprintf("%.0f %%", v),
-		} {
-			if strings.HasSuffix(name, suffix) {
-				return word
-			}
-		}
-	case sysmon.RAM:
-		return gb(v.UsedBytes) + " of " + gb(v.TotalBytes) + " GB used"
-	case sysmon.Swap:
-		return gb(v.UsedBytes) + " of " + gb(v.TotalBytes) + " GB used"
-	case sysmon.ProcessMemory:
-		return gb(v.ResidentBytes) + " GB, " + gb(v.FileBytes) + " of files"
-	case sysmon.LoadAverage:
-		return fmt.Sprintf("%.2f, %.2f, %.2f", v.One, v.Five, v.Fifteen)
-	}
-	return fmt.Sprint(value)
 }
 
 // A firmware that does not answer costs what it is asked for and nothing else.

@@ -33,6 +33,7 @@ type grammar struct {
 	Serve   Serve   `cmd:"" help:"Serve the chat page on the network."`
 	Ask     Ask     `cmd:"" help:"Answer one question in the terminal."`
 	Doctor  Doctor  `cmd:"" help:"Check model, engine and board, and say what to do about each fault."`
+	Verify  Verify  `cmd:"" help:"Hold the running service against what is expected of this board, and measure its pace and temperature."`
 	Model   Model   `cmd:"" help:"Choose, fetch, look into and remove model files."`
 	Version Version `cmd:"" help:"Show versions and, on request, licences."`
 	Probe   Probe   `cmd:"" name:"probe-model" hidden:"" help:"Load a model file in this process and exit; the program runs itself so on files it has not seen."`
@@ -71,6 +72,17 @@ type Doctor struct {
 	Slots    int    `placeholder:"N" default:"auto" range:"1..64" auto:"" help:"Serving places the memory must hold (default 4, fewer where memory is short)."`
 	Engine   `embed:""`
 	LogLevel string `placeholder:"LEVEL" default:"error" oneof:"debug,info,warn,error" help:"Least serious log lines to print: debug, info, warn, error (default)."`
+}
+
+// Verify is the command that checks the running service on this machine and
+// measures it. Its flags include those of Doctor, whose findings are part of
+// the report.
+type Verify struct {
+	URL     string `name:"url" placeholder:"URL" help:"Address of the service, on this machine. Default: http://127.0.0.1 with the port of --listen."`
+	Seconds int    `placeholder:"N" default:"60" range:"1..3600" help:"Least time of writing to measure over, in seconds (default 60)."`
+	Tokens  int    `placeholder:"N" default:"256" range:"2..4096" help:"Longest reply of the measurement in tokens (default 256)."`
+	Show    string `placeholder:"FILE" help:"Measure nothing: print the report in FILE, JSON of an earlier run, for people; - is standard input."`
+	Doctor  `embed:""`
 }
 
 // Model holds the commands about model files.

@@ -48,6 +48,18 @@ Examples:
 }
 
 // Help gives examples.
+func (Verify) Help() string {
+	return `It asks the service that runs here, with questions of its own, so it takes a little longer than --seconds; stop other work first. The exit status is 1 when something is not as expected. On a machine that is no Raspberry Pi the report says so, and expects nothing of its sensors.
+
+Examples:
+
+    pichat verify
+    pichat verify --url http://127.0.0.1:80 --seconds 300 --json > pi.json
+    pichat verify --show pi.json
+`
+}
+
+// Help gives examples.
 func (ModelList) Help() string {
 	return `A pace is published (others measured this model on such a board), projected (from what such a board moved in other published runs) or unknown. None was measured on this machine.
 

@@ -104,6 +104,7 @@ func TestParseCommands(t *testing.T) {
 		"version --licences":           &Version{},
 		"probe-model f.gguf":           &Probe{},
 		"doctor --log-level debug":     &Doctor{},
+		"verify --json --seconds 5":    &Verify{},
 		"model info --slots 3 -- -odd": &ModelInfo{},
 	} {
 		inv, err := Parse(strings.Fields(args), nil, files{}.read)
@@ -169,7 +170,7 @@ func TestParseFaults(t *testing.T) {
 		{"model pull --sha256 12 a", nil, []string{"--sha256 12: allowed are 64 hexadecimal digits"}},
 		{"model info", nil, []string{`missing "<file>"`}},
 		{"model", nil, []string{`expected one of "list", "pull", "rm", "info", "check"`}},
-		{"", nil, []string{`expected one of "serve", "ask", "doctor", "model", "version"`}},
+		{"", nil, []string{`expected one of "serve", "ask", "doctor", "verify", "model", ...`}},
 		{"srve --slots 0", nil, []string{"unknown command srve: did you mean serve?"}},
 		{"--slots 3 serve", nil, []string{"unknown flag --slots before the command (flags of a command stand after it)"}},
 		{"serve -x", nil, []string{"unknown flag -x"}},
