@@ -87,8 +87,16 @@ pi-rollback: ## go back to the release before, PI='pi@host …'
 deploy-test: engine ## deploy to a scratch target over a throw-away sshd, and break it
 	@DEPLOY_TEST=1 $(GO) test -count=1 -timeout 10m -run '^TestDeploy' $(if $(V),-v )./scripts
 
+.PHONY: dist-amd64
+dist-amd64: ## build dist/pichat-linux-amd64, one file for every PC with SSE 4.2
+	@GO=$(GO) VERSION='$(VERSION)' scripts/bundle.sh amd64
+
+.PHONY: amd64-test
+amd64-test: dist-amd64 model ## try the file for PCs on emulated CPUs
+	@scripts/amd64-test.sh
+
 .PHONY: deb
-deb: build ## pack dist/pichat_VERSION_amd64.deb, and the arm64 one after make pi
+deb: dist-amd64 ## pack dist/pichat_VERSION_amd64.deb, and the arm64 one after make pi
 	@GO=$(GO) VERSION=$(VERSION) scripts/deb.sh
 
 .PHONY: deb-test
