@@ -100,8 +100,12 @@ deb: dist-amd64 ## pack dist/pichat_VERSION_amd64.deb, and the arm64 one after m
 	@GO=$(GO) VERSION=$(VERSION) scripts/deb.sh
 
 .PHONY: deb-test
-deb-test: deb ## install, upgrade, remove and purge the .deb in a scratch root (as root)
+deb-test: deb ## install, upgrade, remove and purge the .deb in a scratch root (as root; ARCH=arm64 too)
 	@GO=$(GO) scripts/deb_test.sh
+
+.PHONY: systemd-test
+systemd-test: deb model ## try the .deb under a real systemd in a scratch root (as root)
+	@scripts/systemd-test.sh
 
 ##@ Work on the code
 

@@ -11,6 +11,8 @@
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=checks.sh
+source "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
 cd "$root"
 readonly program=$root/dist/pichat-linux-arm64 inner=$root/build/pi/pichat-a76 host=$root/bin/pichat
 readonly model=$root/models/SmolLM2-135M-Instruct.Q4_1.gguf
@@ -21,28 +23,7 @@ readonly objdump=${CROSS:-aarch64-linux-gnu-}objdump
 # are nearly as likely as each other ("The sky" 38 and "The answer" 42 of 120), so
 # that another rounding may choose the other one.
 readonly decided="What is gravity?" open="Why is the sky blue?" tokens=12
-failures=0 mounted='' server=''
-
-skip() {
-	say "skipped: $*"
-	exit 0
-}
-
-# ok and bad report one check.
-ok() { printf 'ok    %s\n' "$*"; }
-bad() {
-	printf 'FAIL  %s\n' "$*"
-	failures=$((failures + 1))
-}
-
-# expect WHAT GOT PATTERN checks that GOT matches the extended regular expression.
-expect() {
-	if grep -qE -- "$3" <<<"$2"; then
-		ok "$1: $(grep -m 1 -E -- "$3" <<<"$2")"
-	else
-		bad "$1: no '$3' in: $2"
-	fi
-}
+mounted='' server=''
 
 clean_up() {
 	[[ -z $server ]] || kill "$server" 2>/dev/null || true
@@ -221,5 +202,4 @@ check_choice
 check_control
 check_process
 check_answers
-((failures == 0)) || fail "$failures checks failed"
-say "all is well ($SECONDS s)"
+conclude

@@ -206,9 +206,41 @@ func TestList(t *testing.T) {
 // Where no model is found, the error names the command that fetches one.
 func TestNoModelNamesTheCommand(t *testing.T) {
 	t.Chdir(t.TempDir())
-	r := runInside(t.Context(), t, "", "ask", "--models", t.TempDir(), "Hello?")
-	if r.status != statusFailed || !strings.Contains(r.stderr, "`"+pullCommand(context.Background())+"`") || !strings.Contains(r.stderr, "pichat model pull ") {
+	dir := t.TempDir()
+	r := runInside(t.Context(), t, "", "ask", "--models", dir, "Hello?")
+	want := "`" + pullCommand(context.Background(), dir) + "`"
+	if r.status != statusFailed || !strings.Contains(r.stderr, want) || !strings.Contains(r.stderr, "pichat model pull ") {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// The installed service's models are root's: the command has to say so, and to
+// name the program as a shell finds it.
+func TestPullWords(t *testing.T) {
+	bin := t.TempDir()
+	program := filepath.Join(bin, "pichat")
+	if err := os.WriteFile(program, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	before := half.Program
+	t.Cleanup(func() { half.Program = before })
+	half.Program = program
+
+	// Nobody writes there, not even root.
+	const readOnly = "/proc"
+	t.Setenv("PATH", bin)
+	if got, want := pullWords("tiny", readOnly), "sudo pichat model pull tiny"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := pullWords("tiny", t.TempDir()), "pichat model pull tiny"; got != want {
+		t.Errorf("a folder of one's own: got %q, want %q", got, want)
+	}
+	if got, want := pullWords("tiny", filepath.Join(bin, "none")), "pichat model pull tiny"; got != want {
+		t.Errorf("no service here: got %q, want %q", got, want)
+	}
+	t.Setenv("PATH", "/")
+	if got, want := pullWords("tiny", readOnly), "sudo "+program+" model pull tiny"; got != want {
+		t.Errorf("not in PATH: got %q, want %q", got, want)
 	}
 }
 
