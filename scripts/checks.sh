@@ -4,12 +4,6 @@
 
 failures=0
 
-# skip ends the script in good order where this machine cannot make the checks.
-skip() {
-	say "skipped: $*"
-	exit 0
-}
-
 # ok and bad report one check.
 ok() { printf 'ok    %s\n' "$*"; }
 bad() {

@@ -14,6 +14,8 @@
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=binfmt.sh
+source "$(dirname "${BASH_SOURCE[0]}")/binfmt.sh"
 # shellcheck source-path=SCRIPTDIR source=scratch.sh
 source "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 cd "$root"
@@ -121,12 +123,25 @@ refuse_it() {
 	expect "what was there stays" test -L "$scratch/opt/pichat/current"
 }
 
+# emulate makes programs of the package's architecture run here.
+emulate() {
+	[[ $arch == arm64 ]] || skip "programs for $arch do not run on this machine"
+	scripts/setup.sh pi-test
+	register_arm
+}
+
+clean_up() {
+	unregister_arm
+	rm -rf "$scratch" "$log"
+}
+
 main() {
 	[[ $EUID == 0 ]] || fail "run it as root: it needs chroot"
 	has debootstrap || fail "debootstrap is not here: apt-get install debootstrap"
 	has lintian || fail "lintian is not here: apt-get install lintian"
 	expect "lintian finds no error" lintian --fail-on error "$deb"
 	cat "$log" >&2
+	[[ $arch == "$(dpkg --print-architecture)" ]] || emulate
 	unpack_scratch "$arch"
 	cp "$deb" "$scratch/tmp/pichat.deb"
 	newer
@@ -146,5 +161,6 @@ if [[ -z $deb ]]; then
 fi
 scratch=$(mktemp -d)
 log=$(mktemp)
-trap 'rm -rf "$scratch" "$log"' EXIT
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
 main

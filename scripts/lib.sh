@@ -21,6 +21,12 @@ fail() {
 	exit 1
 }
 
+# skip ends the script in good order where this machine cannot make the checks.
+skip() {
+	say "skipped: $*"
+	exit 0
+}
+
 # has tells whether a command is there.
 has() { command -v "$1" >/dev/null; }
 
