@@ -17,49 +17,17 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
 # shellcheck source-path=SCRIPTDIR source=scratch.sh
 source "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
+# shellcheck source-path=SCRIPTDIR source=booted.sh
+source "$(dirname "${BASH_SOURCE[0]}")/booted.sh"
 cd "$root"
 readonly model=models/SmolLM2-135M-Instruct.Q4_1.gguf
-booted='' init='' group=''
+http=''
 
 clean_up() {
-	[[ -z $booted ]] || kill -KILL "$booted" 2>/dev/null || true
-	[[ -z $booted ]] || wait "$booted" 2>/dev/null || true
-	# Its folders empty themselves a moment after the last process is gone.
-	[[ -z $group ]] || eventually 50 remove_group || say "$group could not be removed"
+	[[ -z $http ]] || kill "$http" 2>/dev/null || true
+	shut_down
 	rm -rf "$scratch" "$log"
 }
-
-# shellcheck disable=SC2317 # eventually calls it
-remove_group() { find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || [[ ! -d $group ]]; }
-
-# eventually TENTHS COMMAND... runs a command until it succeeds, for so many
-# tenths of a second.
-eventually() {
-	local left=$1
-	shift
-	until "$@" >"$log" 2>&1; do
-		((left-- > 0)) || return 1
-		sleep 0.1
-	done
-}
-
-# there COMMAND... runs a command of the scratch root under its systemd.
-there() { nsenter --target "$init" --all env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
-
-# page ARG... asks the page on port 80 there; PATH comes last.
-page() {
-	local args=("$@") path
-	path=${args[-1]}
-	unset 'args[-1]'
-	nsenter --target "$init" --net curl --silent --show-error --fail --max-time 60 "${args[@]}" "http://127.0.0.1$path"
-}
-
-# property NAME [UNIT] prints what systemd knows of the service.
-property() { there systemctl show --value --property "$1" "${2:-pichat.service}"; }
-
-# is NAME VALUE and matches NAME PATTERN compare it.
-is() { [[ $(property "$1") == "$2" ]]; }
-matches() { [[ $(property "$1") =~ $2 ]]; }
 
 # must WHAT COMMAND... is one check that the command succeeds.
 must() {
@@ -77,29 +45,6 @@ wait_until() {
 	else
 		bad "$what: $(<"$log") $(there journalctl --no-pager -n 20 -u pichat.service)"
 	fi
-}
-
-group_of_version_2() { awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts; }
-
-# boot starts the scratch root's systemd and finds its PID 1.
-boot() {
-	local parent
-	parent=$(group_of_version_2)
-	[[ -n $parent && -w $parent/cgroup.procs ]] ||
-		skip "no control groups of version 2 are mounted, or not for writing: systemd needs some of its own"
-	group=$parent/pichat-systemd-test-$$
-	mkdir "$group" 2>/dev/null || { group='' && skip "no control group can be made in $parent"; }
-	scripts/boot-scratch.sh "$scratch" "$group" >"$scratch/boot.log" 2>&1 &
-	booted=$!
-	eventually 100 find_init || skip "systemd does not begin here: $(tail -n 3 "$scratch/boot.log")"
-	eventually 300 there systemctl is-active multi-user.target ||
-		skip "systemd does not come up here: $(tail -n 3 "$scratch/boot.log")"
-	ok "booted: $(there systemctl --version | head -n 1), $(there systemctl is-system-running)"
-}
-
-# find_init succeeds once the child of unshare is systemd.
-find_init() {
-	init=$(pgrep --parent "$booted") && [[ $(<"/proc/$init/comm") == systemd ]]
 }
 
 # without_model: the page, the log and the package say what to do.
@@ -121,7 +66,7 @@ logs_no_model() { [[ $(there journalctl -o cat -u pichat.service -p err) == *'no
 # with_model: the service takes a model that appears, under the unit's limits.
 with_model() {
 	local pid
-	install -m 644 "$model" "$scratch/srv/pichat/models/"
+	fetch_model
 	wait_until "the service takes the model at its next try" 600 matches StatusText 'SmolLM2.*slot'
 	expect "it is active" "$(property ActiveState)/$(property SubState)" '^active/running$'
 	expect "its status" "$(property StatusText)" 'SmolLM2'
@@ -134,6 +79,19 @@ with_model() {
 	expect "a chat" "$(page -H 'Content-Type: application/json' -d \
 		'{"model":"x","messages":[{"role":"user","content":"What is gravity?"}],"max_tokens":8,"temperature":0}' \
 		/v1/chat/completions 2>&1)" '"content":"[A-Z]'
+}
+
+# fetch_model runs the command that was named, as root and for an address here.
+fetch_model() {
+	local command address=http://127.0.0.1:8473
+	command=$(there journalctl -o cat -u pichat.service -p err | sed -nE '1,/model pull/s/.*`sudo (pichat model pull) .*/\1/p' | head -n 1)
+	nsenter --target "$init" --net python3 -m http.server --directory models --bind 127.0.0.1 8473 >"$scratch/http.log" 2>&1 &
+	http=$!
+	eventually 100 nsenter --target "$init" --net curl --silent --fail --output /dev/null "$address/" || fail "no server of files: $(<"$log")"
+	# shellcheck disable=SC2086 # a command of three words
+	must "the command fetches a model" there ${command:-no command was named} "$address/${model##*/}"
+	kill "$http" && http=''
+	expect "whose file every user may read" "$(there stat -c '%a %U %n' "/srv/pichat/models/${model##*/}")" '^644 root '
 }
 
 # expect_handover PID checks which of the file's programs serves.
@@ -155,7 +113,7 @@ stuck_engine() {
 	there systemctl restart pichat.service
 	wait_until "it serves again after a restart" 600 matches StatusText 'SmolLM2.*slot'
 	pid=$(property MainPID)
-	there kill -STOP "$pid"
+	there systemctl kill --kill-whom=main --signal=STOP pichat.service
 	wait_until "the watchdog ends a stuck engine" 300 is_another "$pid"
 	expect "the journal says so" "$(there journalctl -o cat --no-pager -u pichat.service)" 'Watchdog timeout'
 	wait_until "and it serves again" 600 matches StatusText 'SmolLM2.*slot'
@@ -201,7 +159,7 @@ purge() {
 
 [[ $(uname -s) == Linux ]] || skip "systemd takes Linux"
 ((EUID == 0)) || skip "it takes root, to boot a systemd"
-for name in debootstrap curl nsenter pgrep; do
+for name in debootstrap curl nsenter pgrep python3; do
 	has "$name" || skip "$name is not here"
 done
 arch=$(dpkg --print-architecture)
