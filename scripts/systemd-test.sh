@@ -53,6 +53,7 @@ without_model() {
 	expect "the package names the command" "$(<"$log")" '^  sudo pichat model pull smollm2-135m-instruct$'
 	must "the port is open at once" there systemctl is-active pichat.socket
 	wait_until "the page answers, and says why no model does" 100 says_no_model
+	wait_until "systemctl status says so" 100 matches StatusText '^no model: .*sudo pichat model pull'
 	wait_until "the journal has it as an error" 100 logs_no_model
 	expect "an error is one line in words" "$(there journalctl -o cat -u pichat.service -p err)" 'no model found in .*fetch one with .sudo pichat model pull [a-z]'
 	must "notices are not among the errors" not errors_have_notices

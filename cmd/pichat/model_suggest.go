@@ -58,6 +58,10 @@ func programWord() string {
 	if found, err := exec.LookPath(name); err == nil && sameFile(found, half.Program) {
 		return name
 	}
+	// As the unit has it: a link that outlives the release it leads to.
+	if started := os.Args[0]; filepath.IsAbs(started) && sameFile(started, half.Program) {
+		return shellWord(started)
+	}
 	return shellWord(half.Program)
 }
 
