@@ -12,11 +12,13 @@ bad() {
 }
 
 # expect WHAT GOT PATTERN checks that GOT matches the extended regular expression.
+# Of a long line the part that matches is shown, with what stands around it.
 expect() {
-	if grep -qE -- "$3" <<<"$2"; then
-		ok "$1: $(grep -m 1 -E -- "$3" <<<"$2")"
+	local found
+	if found=$(grep -m 1 -E -- "$3" <<<"$2"); then
+		ok "$1: $(grep -oE -- ".{0,60}($3).{0,100}" <<<"$found" | head -n 1)"
 	else
-		bad "$1: no '$3' in: $2"
+		bad "$1: no '$3' in: $(cut -c 1-300 <<<"$2" | tail -n 20)"
 	fi
 }
 
