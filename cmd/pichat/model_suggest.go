@@ -25,7 +25,7 @@ func suggestion(ctx context.Context, models string) *web.Suggestion {
 	}
 	return &web.Suggestion{
 		Name: best.Name, PaceTPS: best.Pace.TPS, PaceKind: string(best.Pace.Kind), Board: string(board),
-		Command: pullWords(best.Name, models),
+		Command: pullWords(best.Name, needsSudo(models)),
 	}
 }
 
@@ -34,18 +34,24 @@ func pullCommand(ctx context.Context, models string) string {
 	if s := suggestion(ctx, models); s != nil {
 		return s.Command
 	}
-	return pullWords(catalogue.Default, models)
+	return pullWords(catalogue.Default, needsSudo(models))
 }
 
 // pullWords is the command line that fetches a model to where this program finds
-// it. The installed service may read its models and not write them, so that takes
-// an owner with sudo.
-func pullWords(name, models string) string {
+// it.
+func pullWords(name string, sudo bool) string {
 	words := programWord() + " model pull " + name
-	if _, err := os.Stat(models); err == nil && unix.Access(models, unix.W_OK|unix.X_OK) != nil {
+	if sudo {
 		return "sudo " + words
 	}
 	return words
+}
+
+// needsSudo tells whether an installed service's models are there and not this
+// user's to write: the service itself may only read them.
+func needsSudo(models string) bool {
+	_, err := os.Stat(models)
+	return err == nil && unix.Access(models, unix.W_OK|unix.X_OK) != nil
 }
 
 // programWord is what a person types to run this program: its name where the
