@@ -15,28 +15,28 @@ inside() {
 		PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"' "$scratch" "$@"
 }
 
-# unpack_scratch ARCH [PACKAGE...] puts a bare Debian with those packages into the
-# scratch folder. What was fetched is kept in the cache folder.
+# unpack_scratch ARCH puts a bare Debian into the scratch folder. What was fetched
+# is kept in the cache folder.
 unpack_scratch() {
-	local arch=$1 archive
-	shift
-	bare_archive "$arch"
-	archive=$cache/debian-$suite-$arch.tar
-	(($#)) || {
+	bare_archive "$1"
+	tar -C "$scratch" -xf "$cache/debian-$suite-$1.tar"
+}
+
+# unpack_systemd ARCH puts one with a systemd there.
+unpack_systemd() {
+	local archive=$cache/debian-$suite-$1-systemd.tar
+	if [[ -f $archive ]]; then
 		tar -C "$scratch" -xf "$archive"
 		return
-	}
-	if [[ -f ${archive%.tar}-systemd.tar ]]; then
-		tar -C "$scratch" -xf "${archive%.tar}-systemd.tar"
-		return
 	fi
-	say "adding $* to the bare Debian, once"
-	tar -C "$scratch" -xf "$archive"
+	unpack_scratch "$1"
+	say "adding a systemd to the bare Debian, once"
 	{
-		inside apt-get -q update && inside apt-get -q -y install --no-install-recommends "$@"
+		inside apt-get -q update &&
+			inside apt-get -q -y install --no-install-recommends systemd systemd-sysv libnss-systemd init-system-helpers dbus
 	} >"$scratch.log" 2>&1 || fail "apt-get failed, see $scratch.log"
 	rm "$scratch.log"
-	keep_archive "$scratch" "${archive%.tar}-systemd.tar"
+	keep_archive "$scratch" "$archive"
 }
 
 # bare_archive ARCH makes the archive of a bare Debian, once.

@@ -176,7 +176,7 @@ scratch=$(mktemp -d)
 log=$(mktemp)
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
-unpack_scratch "$arch" systemd systemd-sysv libnss-systemd init-system-helpers dbus
+unpack_systemd "$arch"
 cp "$deb" "$scratch/root/pichat.deb"
 boot
 without_model
