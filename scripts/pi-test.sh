@@ -11,24 +11,43 @@
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-# shellcheck source-path=SCRIPTDIR source=checks.sh
-source "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
-# shellcheck source-path=SCRIPTDIR source=binfmt.sh
-source "$(dirname "${BASH_SOURCE[0]}")/binfmt.sh"
 cd "$root"
 readonly program=$root/dist/pichat-linux-arm64 inner=$root/build/pi/pichat-a76 host=$root/bin/pichat
 readonly model=$root/models/SmolLM2-135M-Instruct.Q4_1.gguf
+readonly binfmt=/proc/sys/fs/binfmt_misc entry=pichat-pi-test
 readonly objdump=${CROSS:-aarch64-linux-gnu-}objdump
 # The first question has one likely beginning: 15 of 25 samples at temperature 1
 # start "Gravity is a fundamental concept", 4 the next one. The second has two that
 # are nearly as likely as each other ("The sky" 38 and "The answer" 42 of 120), so
 # that another rounding may choose the other one.
 readonly decided="What is gravity?" open="Why is the sky blue?" tokens=12
-server=''
+failures=0 mounted='' server=''
+
+skip() {
+	say "skipped: $*"
+	exit 0
+}
+
+# ok and bad report one check.
+ok() { printf 'ok    %s\n' "$*"; }
+bad() {
+	printf 'FAIL  %s\n' "$*"
+	failures=$((failures + 1))
+}
+
+# expect WHAT GOT PATTERN checks that GOT matches the extended regular expression.
+expect() {
+	if grep -qE -- "$3" <<<"$2"; then
+		ok "$1: $(grep -m 1 -E -- "$3" <<<"$2")"
+	else
+		bad "$1: no '$3' in: $2"
+	fi
+}
 
 clean_up() {
 	[[ -z $server ]] || kill "$server" 2>/dev/null || true
-	unregister_arm
+	[[ ! -e $binfmt/$entry ]] || echo -1 >"$binfmt/$entry"
+	[[ -z $mounted ]] || umount "$binfmt" || say "$binfmt stays mounted"
 	rm -rf "$tmp"
 }
 
@@ -40,6 +59,35 @@ on() {
 	${replace:-} env -i PATH="$PATH" QEMU_CPU="$cpu" PICHAT_CONFIG=/dev/null \
 		XDG_CACHE_HOME="$tmp/cache-$cpu-${QEMU_PAGESIZE:-}" \
 		${QEMU_PAGESIZE:+QEMU_PAGESIZE="$QEMU_PAGESIZE"} ${PICHAT_CPU:+PICHAT_CPU="$PICHAT_CPU"} "$@"
+}
+
+# arm_is_registered asks the kernel whether ARM programs go to an emulator. It does
+# not try one: env would give a program that does not run to the shell, as a script.
+arm_is_registered() {
+	local text
+	for text in "$binfmt"/*; do
+		text=$(cat "$text" 2>/dev/null) || continue
+		[[ $text == enabled* && $text == *'magic 7f454c460201'*b700* ]] && return
+	done
+	return 1
+}
+
+# register makes the kernel start ARM programs by qemu. F opens qemu now, so that
+# it is found wherever the program that starts another looks.
+register() {
+	if [[ ! -e $binfmt/register ]]; then
+		mount -t binfmt_misc none "$binfmt" 2>/dev/null ||
+			skip "binfmt_misc cannot be mounted here (it takes root, and a kernel that has it)"
+		mounted=yes
+	fi
+	if arm_is_registered; then
+		say "ARM programs run here already; what is registered for them stays as it is"
+		return
+	fi
+	# An ELF file of 64 bits, little-endian, for machine 183, AArch64.
+	printf '%s' ":$entry:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00:\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff:$(command -v qemu-aarch64-static):F" \
+		2>/dev/null >"$binfmt/register" || skip "qemu cannot be registered with binfmt_misc (it takes root)"
+	[[ -e $binfmt/$entry ]] || fail "the kernel took the registration, but $binfmt/$entry is not there"
 }
 
 # count FILE prints how many instructions of a file are integer dot products.
@@ -168,9 +216,10 @@ trap 'exit 130' INT TERM HUP
 
 check_instructions
 check_refusals
-register_arm
+register
 check_choice
 check_control
 check_process
 check_answers
-conclude
+((failures == 0)) || fail "$failures checks failed"
+say "all is well ($SECONDS s)"
