@@ -83,6 +83,7 @@ check_static() {
 # a static program holds, and the licences that they refer to.
 system_licences() {
 	local name path package seen=' ' text
+	has dpkg || fail "there is no dpkg here, which knows the licences of the compiler's libraries: build on Debian or its kin"
 	for name in libc.a libstdc++.a libgcc.a libgcc_eh.a; do
 		path=$(realpath "$("${cross}gcc" -print-file-name="$name")")
 		package=$(dpkg -S "$path" 2>/dev/null | sed -n '1s/:.*//p') || true
