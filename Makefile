@@ -91,13 +91,25 @@ pi-verify: ## verify and measure the pichat that runs there, PI='pi@host …' (S
 deploy-test: engine ## deploy to a scratch target over a throw-away sshd, break it, build there
 	@DEPLOY_TEST=1 $(GO) test -count=1 -timeout 10m -run '^TestDeploy|^TestBuildOnPi' $(if $(V),-v )./scripts
 
+.PHONY: dist-amd64
+dist-amd64: ## build dist/pichat-linux-amd64, one file for every PC with SSE 4.2
+	@GO=$(GO) VERSION='$(VERSION)' scripts/bundle.sh amd64
+
+.PHONY: amd64-test
+amd64-test: dist-amd64 model ## try the file for PCs on emulated CPUs
+	@scripts/amd64-test.sh
+
 .PHONY: deb
-deb: build ## pack dist/pichat_VERSION_amd64.deb, and the arm64 one after make pi
+deb: dist-amd64 ## pack dist/pichat_VERSION_amd64.deb, and the arm64 one after make pi
 	@GO=$(GO) VERSION=$(VERSION) scripts/deb.sh
 
 .PHONY: deb-test
-deb-test: deb ## install, upgrade, remove and purge the .deb in a scratch root (as root)
+deb-test: deb ## install, upgrade, remove and purge the .deb in a scratch root (as root; ARCH=arm64 too)
 	@GO=$(GO) scripts/deb_test.sh
+
+.PHONY: systemd-test
+systemd-test: deb model ## try the .deb under a real systemd in a scratch root (as root)
+	@scripts/systemd-test.sh
 
 ##@ Work on the code
 

@@ -3,7 +3,8 @@
 #
 #   scripts/deb.sh [amd64 [PROGRAM]] [arm64 [PROGRAM]]    both, without any
 #
-# PROGRAM is bin/pichat for amd64 and dist/pichat-linux-arm64 for arm64. A
+# PROGRAM is dist/pichat-linux-ARCH, which runs on every CPU of its architecture.
+# Another one, such as bin/pichat, may run on the builder's kind of CPU only. A
 # dynamic program gets the libraries it needs as dependencies; that works on
 # Debian for its own architecture only, so one for another has to be static.
 #
@@ -43,7 +44,7 @@ dependencies() {
 
 # stage ARCH PROGRAM puts what has to be made into the stage folder.
 stage() {
-	local arch=$1 program=$2
+	local arch=$1 program=$2 text
 	install -m 755 "$program" "$stage/pichat"
 	if [[ $arch == "$(dpkg --print-architecture)" ]]; then
 		strip --strip-unneeded --remove-section=.comment --remove-section=.note "$stage/pichat"
@@ -66,12 +67,15 @@ stage() {
 		printf ' -- %s  %s\n' "$DEB_MAINTAINER" "$(git log -1 --format=%cD)"
 	} | gzip -9n >"$stage/changelog.gz"
 	gzip -9nc packaging/pichat.1 >"$stage/pichat.1.gz"
-	gzip -9nc cmd/pichat/licences/third_party.txt >"$stage/third-party-licences.gz"
+	# A static program holds the compiler's libraries too, and their terms are beside it.
+	text=cmd/pichat/licences/third_party.txt
+	[[ $program != "$root/${default[$arch]}" ]] || text=${licences[$arch]}
+	gzip -9nc "$text" >"$stage/third-party-licences.gz"
 }
 
 # pack ARCH PROGRAM makes one package.
 pack() {
-	local arch=$1 program=$2 needs package target=dist/pichat_${DEB_VERSION}_$1.deb
+	local arch=$1 program=$2 needs package file=dist/pichat_${DEB_VERSION}_$1.deb
 	[[ $(file -bL "$program") == *"${machine[$arch]}"* ]] || fail "$program is no program for $arch: $(file -bL "$program" | cut -c 1-60)"
 	export DEB_ARCH=$arch
 	rm -rf "$stage"
@@ -87,9 +91,9 @@ pack() {
 		done <<<"$needs"
 	} >"$stage/nfpm.yaml"
 	mkdir -p dist
-	"$go" tool -modfile=tools/nfpm/go.mod nfpm package --config "$stage/nfpm.yaml" --packager deb --target "$target" >/dev/null
+	"$go" tool -modfile=tools/nfpm/go.mod nfpm package --config "$stage/nfpm.yaml" --packager deb --target "$file" >/dev/null
 	rm -rf "$stage"
-	say "wrote $target: $(($(stat -c %s "$target") / 1000000)) MB${needs:+, needs ${needs//$'\n'/, }}"
+	say "wrote $file: $(($(stat -c %s "$file") / 1000000)) MB${needs:+, needs ${needs//$'\n'/, }}"
 }
 
 main() {
@@ -104,16 +108,18 @@ main() {
 			program=$1
 			shift
 		fi
-		if [[ ! -f $program && $arch == arm64 ]]; then
-			say "no arm64 package: $program is not there, 'make pi' builds it"
+		if [[ ! -f $program && $program == "${default[$arch]}" ]]; then
+			say "no $arch package: $program is not there, 'make ${target[$arch]}' builds it"
 			continue
 		fi
-		[[ -f $program ]] || fail "$program is not there: run 'make build' first"
+		[[ -f $program ]] || fail "$program is not there"
 		pack "$arch" "$(realpath "$program")"
 	done
 }
 
-declare -A default=([amd64]=bin/pichat [arm64]=dist/pichat-linux-arm64)
+declare -A default=([amd64]=dist/pichat-linux-amd64 [arm64]=dist/pichat-linux-arm64)
+declare -A licences=([amd64]=dist/THIRD_PARTY_LICENCES.amd64 [arm64]=dist/THIRD_PARTY_LICENCES)
+declare -A target=([amd64]=dist-amd64 [arm64]=pi)
 declare -A machine=([amd64]=x86-64 [arm64]=aarch64)
 DEB_VERSION=$(debian_version "${VERSION:-$(git describe --tags --always --dirty)}")
 DEB_MAINTAINER="${DEBFULLNAME:-The pichat authors} <${DEBEMAIL:-authors@pichat.invalid}>"

@@ -1,43 +1,26 @@
 #!/usr/bin/env bash
-# Tries dist/pichat_*_amd64.deb (or that of this machine's architecture) in a
-# scratch Debian: lintian, install, run, upgrade with edited settings, remove,
-# purge, and the refusal beside a pichat of `make pi`.
+# Tries dist/pichat_*_ARCH.deb in a scratch Debian: lintian, install, run, upgrade
+# with edited settings, remove, purge, and the refusal beside a pichat of `make pi`.
 #
 #   scripts/deb_test.sh [FILE.deb]
 #
 # Needs root (chroot), debootstrap and lintian. No systemd runs in the scratch
-# root, so what is started there is not seen; what is enabled is.
+# root, so what is started there is not seen; what is enabled is. The test under a
+# systemd is scripts/systemd-test.sh.
 #
-# Environment: DEB_SUITE, the Debian to try in (default bookworm).
+# Environment: ARCH, amd64 or arm64 (default this machine's; the programs of
+# another run by qemu-user and binfmt_misc, slowly); DEB_SUITE, the Debian to try
+# in (default bookworm).
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=binfmt.sh
+source "$(dirname "${BASH_SOURCE[0]}")/binfmt.sh"
+# shellcheck source-path=SCRIPTDIR source=scratch.sh
+source "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 cd "$root"
 
-readonly suite=${DEB_SUITE:-bookworm}
 readonly edited='PICHAT_MAX_TOKENS=77 # an owner wrote this'
-
-# base makes the archive of a bare Debian, once.
-base() {
-	local archive=$cache/debian-$suite-$arch.tar dir
-	[[ -f $archive ]] && return
-	say "fetching a bare Debian $suite for the scratch root, once"
-	dir=$(mktemp -d)
-	debootstrap --variant=minbase --include=libstdc++6 "$suite" "$dir" >"$dir.log" 2>&1 ||
-		fail "debootstrap failed, see $dir.log"
-	mkdir -p "$cache"
-	tar -C "$dir" --exclude './var/cache/apt/archives/*.deb' -cf "$archive.$$" .
-	mv -fT "$archive.$$" "$archive"
-	rm -rf "$dir" "$dir.log"
-}
-
-# inside COMMAND... runs a command in the scratch root. Its /proc is mounted for
-# the command alone, so that nothing is left mounted when this script ends.
-# shellcheck disable=SC2016 # the inner shell expands them
-inside() {
-	unshare --mount sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" /usr/bin/env -i \
-		PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"' "$scratch" "$@"
-}
 
 # expect WHAT COMMAND... fails the test unless the command succeeds.
 expect() {
@@ -84,10 +67,17 @@ newer() {
 # find_link succeeds when a link to a unit of pichat is left.
 find_link() { [[ -n $(find "$scratch/etc/systemd" "$scratch/var/lib/systemd" -name '*pichat*' -print -quit) ]]; }
 
+has_licence() { [[ $(inside zcat /usr/share/doc/pichat/third-party-licences.gz) == *"GNU C library"* ]]; }
+has_model() { [[ $(inside pichat model list) == *smollm2-135m-instruct* ]]; }
+
 install_it() {
 	expect "it installs" inside dpkg -i /tmp/pichat.deb
 	expect_text "it says that a model is missing" "holds no model yet"
+	expect_text "it says which command fetches one" "sudo pichat model pull smollm2-135m-instruct"
 	expect "the program runs" inside pichat version
+	expect "it is the file for every CPU" not grep -q 'the only program in this file' <(inside pichat version)
+	expect "the licences of the compiler's libraries are there" has_licence
+	expect "the model's name is in the catalogue" has_model
 	expect "the service is enabled" test -L "$scratch/etc/systemd/system/multi-user.target.wants/pichat.service"
 	expect "the socket is enabled" test -L "$scratch/etc/systemd/system/sockets.target.wants/pichat.socket"
 	expect "the service starts /usr/bin/pichat" grep -qx 'ExecStart=/usr/bin/pichat serve' "$scratch/lib/systemd/system/pichat.service"
@@ -133,14 +123,26 @@ refuse_it() {
 	expect "what was there stays" test -L "$scratch/opt/pichat/current"
 }
 
+# emulate makes programs of the package's architecture run here.
+emulate() {
+	[[ $arch == arm64 ]] || skip "programs for $arch do not run on this machine"
+	scripts/setup.sh pi-test
+	register_arm
+}
+
+clean_up() {
+	unregister_arm
+	rm -rf "$scratch" "$log"
+}
+
 main() {
 	[[ $EUID == 0 ]] || fail "run it as root: it needs chroot"
 	has debootstrap || fail "debootstrap is not here: apt-get install debootstrap"
 	has lintian || fail "lintian is not here: apt-get install lintian"
 	expect "lintian finds no error" lintian --fail-on error "$deb"
 	cat "$log" >&2
-	base
-	tar -C "$scratch" -xf "$cache/debian-$suite-$arch.tar"
+	[[ $arch == "$(dpkg --print-architecture)" ]] || emulate
+	unpack_scratch "$arch"
 	cp "$deb" "$scratch/tmp/pichat.deb"
 	newer
 	install_it
@@ -150,14 +152,15 @@ main() {
 	say "all of it works: $deb"
 }
 
-arch=$(dpkg --print-architecture)
+arch=${ARCH:-$(dpkg --print-architecture)}
 deb=${1:-}
 if [[ -z $deb ]]; then
 	# shellcheck disable=SC2012 # names of our own making, and the newest is wanted
 	deb=$(ls -t dist/pichat_*_"$arch".deb 2>/dev/null | head -n 1) || true
-	[[ -n $deb ]] || fail "dist/ holds no package for $arch: run 'make deb' first"
+	[[ -n $deb ]] || fail "dist/ holds no package for $arch: run 'make deb' first, and for arm64 'make pi' before it"
 fi
 scratch=$(mktemp -d)
 log=$(mktemp)
-trap 'rm -rf "$scratch" "$log"' EXIT
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
 main

@@ -7,18 +7,21 @@
 #            binding (llm/llamacpp) looks for it.
 #   armv8    for every 64-bit ARM CPU, such as those of a Pi 3 and a Pi 4
 #   a76      for ARM CPUs with dot products and half floats, such as a Pi 5's
+#   x64v2    for x86-64 CPUs with SSE 4.2: those since 2009 or so
+#   x64v3    for x86-64 CPUs with AVX2, FMA, F16C and BMI2: most since 2013
 #
-# The last two are cross-compiled, but on a 64-bit ARM machine, whose own compiler
-# builds both. They disturb nothing of the native build:
+# All but native are cross-compiled, but on a machine of their kind, whose own
+# compiler builds both. They disturb nothing of the native build:
 # build/engine-FLAVOUR links to the libraries, and build/engine-FLAVOUR.json is
 # the -overlay that makes `go build` take that flavour's engine_build.go.
-# scripts/pi.sh puts the two together.
+# scripts/bundle.sh puts two of them together.
 #
 # Environment:
 #   LLAMA_CPP_DIR   a llama.cpp tree of your own, in place of the pinned sources
 #   ENGINE_FLAGS    more CMake flags, such as -DGGML_RPC=ON
 #   CC CXX CFLAGS CXXFLAGS   as CMake knows them; of the native flavour
-#   CROSS   what begins the names of the compilers for ARM (default aarch64-linux-gnu-)
+#   CROSS   what begins the names of the compilers (default aarch64-linux-gnu- for
+#           the ARM flavours, x86_64-linux-gnu- for the x64 ones)
 #   PICHAT_CACHE    where sources and engines are kept (default ~/.cache/pichat)
 #
 # An engine is kept under a key made of everything that shapes it. So a changed
@@ -62,7 +65,9 @@ flavour_flags() {
 	native) echo -DGGML_NATIVE=ON ;;
 	armv8) arm_flags armv8-a+crc ;;
 	a76) arm_flags armv8.2-a+dotprod+fp16 ;;
-	*) fail "unknown flavour '$1': known are native, armv8, a76" ;;
+	x64v2) x64_flags OFF ;;
+	x64v3) x64_flags ON ;;
+	*) fail "unknown flavour '$1': known are native, armv8, a76, x64v2, x64v3" ;;
 	esac
 }
 
@@ -73,16 +78,32 @@ arm_flags() {
 		-DCMAKE_SYSTEM_PROCESSOR=aarch64 "-DCMAKE_C_COMPILER=$CC" "-DCMAKE_CXX_COMPILER=$CXX"
 }
 
+# x64_flags ON|OFF prints the flags of a build for x86-64 Linux with or without
+# AVX2 and its companions. SSE 4.2 is in both: the kernels below SSSE3 are plain C.
+x64_flags() {
+	local name
+	printf '%s\n' -DGGML_NATIVE=OFF -DGGML_SSE42=ON
+	for name in AVX AVX2 FMA F16C BMI2; do
+		echo "-DGGML_$name=$1"
+	done
+	printf '%s\n' -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=x86_64 \
+		"-DCMAKE_C_COMPILER=$CC" "-DCMAKE_CXX_COMPILER=$CXX"
+}
+
 # choose_compilers FLAVOUR sets CC and CXX. Flags and compilers that a person set
 # for this machine would not do for another.
 choose_compilers() {
 	case $1 in
 	native) CC=${CC:-cc} CXX=${CXX:-c++} ;;
-	*)
-		CC=$(cross_prefix)gcc CXX=$(cross_prefix)g++
-		unset CFLAGS CXXFLAGS
-		;;
+	x64*) cross_compilers x86_64 ;;
+	*) cross_compilers aarch64 ;;
 	esac
+}
+
+# cross_compilers MACHINE sets CC and CXX.
+cross_compilers() {
+	CC=$(cross_prefix "$1")gcc CXX=$(cross_prefix "$1")g++
+	unset CFLAGS CXXFLAGS
 }
 
 # cpu_of FLAVOUR prints what the CPU can do where the flavour depends on it: a

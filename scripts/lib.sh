@@ -31,17 +31,23 @@ fail() {
 	exit 1
 }
 
+# skip ends the script in good order where this machine cannot make the checks.
+skip() {
+	say "skipped: $*"
+	exit 0
+}
+
 # has tells whether a command is there.
 has() { command -v "$1" >/dev/null; }
 
-# cross_prefix prints what begins the names of the compilers for 64-bit ARM Linux:
-# CROSS if that is set. On such a machine its own compiler will do, which Debian
-# has under both names, others under the short one alone.
+# cross_prefix MACHINE prints what begins the names of the compilers for Linux on
+# aarch64 or x86_64: CROSS if that is set. On such a machine its own compiler will
+# do, which Debian has under both names, others under the short one alone.
 cross_prefix() {
 	if [[ -n ${CROSS:-} ]]; then
 		echo "$CROSS"
-	elif [[ $(uname -m) != aarch64 ]] || has aarch64-linux-gnu-g++; then
-		echo aarch64-linux-gnu-
+	elif [[ $(uname -m) != "$1" ]] || has "$1-linux-gnu-g++"; then
+		echo "$1-linux-gnu-"
 	fi
 }
 

@@ -38,7 +38,7 @@ field() { sed -nE 's/^  "'"$1"'": "?([^",]*)"?,?$/\1/p' "$2" | head -n 1; }
 verify_target() {
 	local rc=0 program name report
 	say "$target: measuring for at least $verify_seconds s"
-	remote main verify-target.sh >"$work/answer" || rc=$?
+	remote_as_user main verify-target.sh >"$work/answer" || rc=$?
 	# A login may print words of its own in front.
 	program=$(sed -n 's/^program //p' "$work/answer" | head -n 1)
 	awk 'begun { print } /^program / { begun = 1 }' "$work/answer" >"$work/report.json"

@@ -27,7 +27,7 @@ func TestPiTestSaysThatItTakesLinux(t *testing.T) {
 func TestPiWithoutTheNamedCompiler(t *testing.T) {
 	t.Parallel()
 	c := newClone(t, t.TempDir())
-	for _, name := range []string{"pi.sh", "setup.sh"} {
+	for _, name := range []string{"pi.sh", "bundle.sh", "setup.sh"} {
 		write(t, filepath.Join(c.dir, "scripts", name), read(t, name))
 	}
 	write(t, filepath.Join(c.dir, "go.mod"), "module example\n\ngo 1.26.0\n")

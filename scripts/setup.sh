@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Installs what is missing to build pichat, with "test" to test it, with "pi" to
-# build it for a Pi, and with "pi-test" to try that under emulation. Says what it
-# installs; says nothing, and takes no time, when all is there.
+# Installs what is missing to build pichat, with "test" to test it, with "pi" or
+# "amd64" to build it for every Pi or PC, and with "pi-test" or "amd64-test" to try
+# that under emulation. Says what it installs; says nothing, and takes no time,
+# when all is there.
 #
-#   scripts/setup.sh [build|test|pi|pi-test] [missing|packages]
+#   scripts/setup.sh [build|test|pi|pi-test|amd64|amd64-test] [missing|packages]
 #
 # With "missing" it only prints the system packages that are missing; with
 # "packages" it installs these alone.
@@ -37,14 +38,20 @@ readonly test_needs=(
 	"has_venv           python3-venv"
 )
 readonly pi_needs=(
-	"has_cross          g++-aarch64-linux-gnu"
+	"has_cross aarch64  g++-aarch64-linux-gnu"
+)
+readonly amd64_needs=(
+	"has_cross x86_64   g++-x86-64-linux-gnu"
 )
 readonly pi_test_needs=(
 	"has qemu-aarch64-static   qemu-user-static"
 )
+readonly amd64_test_needs=(
+	"has qemu-x86_64-static    qemu-user-static"
+)
 
-# Whoever names a cross compiler has it; on a 64-bit ARM machine g++ is enough.
-has_cross() { [[ -n ${CROSS:-} || $(uname -m) == aarch64 ]] || has aarch64-linux-gnu-g++; }
+# Whoever names a cross compiler has it; on a machine of that kind g++ is enough.
+has_cross() { [[ -n ${CROSS:-} || $(uname -m) == "$1" ]] || has "$1-linux-gnu-g++"; }
 has_certificates() { [[ -s ${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt} ]]; }
 
 # Asking Python takes 80 ms, so a pip3 command or a finished .venv will do.
@@ -200,7 +207,9 @@ main() {
 	test) needs+=("${test_needs[@]}") ;;
 	pi) needs+=("${pi_needs[@]}") ;;
 	pi-test) needs+=("${pi_needs[@]}" "${pi_test_needs[@]}") ;;
-	*) fail "unknown purpose '$for_what': say build, test, pi or pi-test" ;;
+	amd64) needs+=("${amd64_needs[@]}") ;;
+	amd64-test) needs+=("${amd64_needs[@]}" "${amd64_test_needs[@]}") ;;
+	*) fail "unknown purpose '$for_what': say build, test, pi, pi-test, amd64 or amd64-test" ;;
 	esac
 	has python3 || needs+=("has python3 python3")
 	mapfile -t missing < <(missing_packages "${needs[@]}")

@@ -206,9 +206,51 @@ func TestList(t *testing.T) {
 // Where no model is found, the error names the command that fetches one.
 func TestNoModelNamesTheCommand(t *testing.T) {
 	t.Chdir(t.TempDir())
-	r := runInside(t.Context(), t, "", "ask", "--models", t.TempDir(), "Hello?")
-	if r.status != statusFailed || !strings.Contains(r.stderr, "`"+pullCommand(context.Background())+"`") || !strings.Contains(r.stderr, "pichat model pull ") {
+	dir := t.TempDir()
+	r := runInside(t.Context(), t, "", "ask", "--models", dir, "Hello?")
+	want := "`" + pullCommand(context.Background(), dir) + "`"
+	if r.status != statusFailed || !strings.Contains(r.stderr, want) || !strings.Contains(r.stderr, "pichat model pull ") {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// The installed service's models are root's: the command has to say so, and to
+// name the program as a shell finds it.
+func TestPullWords(t *testing.T) {
+	bin := t.TempDir()
+	program := filepath.Join(bin, "pichat")
+	if err := os.WriteFile(program, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	before := half.Program
+	t.Cleanup(func() { half.Program = before })
+	half.Program = program
+
+	t.Setenv("PATH", bin)
+	if got, want := pullWords("tiny", true), "sudo pichat model pull tiny"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	t.Setenv("PATH", "/")
+	if got, want := pullWords("tiny", false), program+" model pull tiny"; got != want {
+		t.Errorf("not in PATH: got %q, want %q", got, want)
+	}
+}
+
+// Root may write everywhere, so what root sees is tried by scripts/systemd-test.sh
+// with a service that is not root.
+func TestNeedsSudo(t *testing.T) {
+	dir := t.TempDir()
+	if needsSudo(dir) || needsSudo(filepath.Join(dir, "none")) {
+		t.Error("a folder of one's own, or none, takes no sudo")
+	}
+	if os.Geteuid() == 0 {
+		return
+	}
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	if !needsSudo(dir) {
+		t.Error("a folder of somebody else's takes sudo")
 	}
 }
 

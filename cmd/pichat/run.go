@@ -125,7 +125,7 @@ func (a *app) boot(ctx context.Context, e config.Engine, slots, queue int, log *
 	c := boot.Config{
 		Path:           e.Model,
 		Folders:        boot.ModelFolders(program, e.Models),
-		Fetch:          pullCommand(ctx),
+		Fetch:          pullCommand(ctx, e.Models),
 		Wish:           boot.Wish{Slots: slots, Window: e.Context},
 		Threads:        e.Threads,
 		PrefillThreads: e.PrefillThreads,

@@ -119,7 +119,7 @@ func (a *app) newServer(c *config.Serve, listener net.Listener, log *slog.Logger
 		Grace:         c.Grace,
 		MaxTokens:     c.MaxTokens,
 		ScriptPaceTPS: pace,
-		Suggest:       suggestion(context.Background()),
+		Suggest:       suggestion(context.Background(), c.Engine.Models),
 		Shutdown:      webStop,
 		Logger:        s.log,
 	})

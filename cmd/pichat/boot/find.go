@@ -51,7 +51,7 @@ func FindModel(folders []string, fetch string) (string, error) {
 			return "", fmt.Errorf("%s holds several models (%s): choose one with --model FILE", folder, strings.Join(models, ", "))
 		}
 	}
-	return "", fmt.Errorf("%w in %s: fetch one with `%s`, the default one with `make model`, or name one with --model FILE",
+	return "", fmt.Errorf("%w in %s: fetch one with `%s`, or name one with --model FILE",
 		ErrNoModel, strings.Join(folders, ", "), fetch)
 }
 

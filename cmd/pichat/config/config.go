@@ -28,7 +28,7 @@ const (
 // grammar is the whole command line as kong reads it.
 type grammar struct {
 	Settings string `name:"config" placeholder:"FILE" help:"Read settings from FILE, lines of KEY=VALUE with the names of the environment. Default: /etc/pichat/pichat.env where it exists."`
-	CPU      string `name:"cpu" placeholder:"WHICH" default:"auto" oneof:"auto,baseline,native" help:"Which program of a file made by make pi runs: auto, by the CPU (default); baseline, for every 64-bit Pi; native, for a Pi 5. Other builds have one program."`
+	CPU      string `name:"cpu" placeholder:"WHICH" default:"auto" oneof:"auto,baseline,native" help:"Which program of a file made by make pi or make deb runs: auto, by the CPU (default); baseline, for every 64-bit Pi or PC; native, for a Pi 5 or a PC with AVX2. Other builds have one program."`
 
 	Serve   Serve   `cmd:"" help:"Serve the chat page on the network."`
 	Ask     Ask     `cmd:"" help:"Answer one question in the terminal."`

@@ -1,4 +1,4 @@
-//go:build !pi_outer
+//go:build !carries
 
 package handover
 

@@ -3,8 +3,8 @@ package handover
 // Wishes are the values of --cpu.
 const (
 	Auto     = "auto"     // the program that fits the CPU
-	Baseline = "baseline" // the one that runs on every 64-bit ARM CPU
-	Native   = "native"   // the one for the Cortex-A76; a fault is said where the CPU cannot run it
+	Baseline = "baseline" // the one that runs on every CPU the file is for
+	Native   = "native"   // the carried one; a fault is said where the CPU cannot run it
 )
 
 // probeCommand is the hidden command of the child that tries a model file. It
@@ -17,8 +17,8 @@ type Facts struct {
 	Carries bool
 	// Probing tells whether this process is a child that tries a model file.
 	Probing bool
-	// DotProd and HalfPrec are the kernel's asimddp and asimdhp.
-	DotProd, HalfPrec bool
+	// Other is the program that is carried, with what the CPU reports of its needs.
+	Other Other
 	// Wish is Auto, Baseline or Native; "" where it could not be read.
 	Wish string
 }
@@ -34,7 +34,7 @@ type Decision struct {
 
 // Decide chooses the program. It is pure.
 func Decide(f Facts) Decision {
-	fits := f.DotProd && f.HalfPrec
+	name, lacks := f.Other.Name, f.Other.lacks()
 	switch {
 	case !f.Carries:
 		return Decision{Reason: "the only program in this file"}
@@ -44,21 +44,14 @@ func Decide(f Facts) Decision {
 		return Decision{Reason: "baseline, by --cpu=baseline"}
 	case f.Wish == "":
 		return Decision{Reason: "baseline, since the settings could not be read"}
-	case fits && f.Wish == Native:
-		return Decision{HandOver: true, Reason: "Cortex-A76, by --cpu=native"}
-	case fits:
-		return Decision{HandOver: true, Reason: "Cortex-A76, the CPU reports asimddp and asimdhp"}
-	}
-	lacks := "asimddp and asimdhp"
-	switch {
-	case f.DotProd:
-		lacks = "asimdhp"
-	case f.HalfPrec:
-		lacks = "asimddp"
+	case lacks == "" && f.Wish == Native:
+		return Decision{HandOver: true, Reason: name + ", by --cpu=native"}
+	case lacks == "":
+		return Decision{HandOver: true, Reason: name + ", the CPU reports " + f.Other.needs()}
 	}
 	d := Decision{Reason: "baseline, the CPU does not report " + lacks}
 	if f.Wish == Native {
-		d.Fault = "--cpu=native: the CPU does not report " + lacks + ", so the Cortex-A76 program would crash: the baseline one goes on"
+		d.Fault = "--cpu=native: the CPU does not report " + lacks + ", so the " + name + " program would crash: the baseline one goes on"
 	}
 	return d
 }

@@ -7,11 +7,14 @@ import (
 
 func TestDecide(t *testing.T) {
 	var (
-		pi3   = Facts{Carries: true} // Cortex-A53; a Pi 4's A72 reports the same
-		pi5   = Facts{Carries: true, DotProd: true, HalfPrec: true}
-		dot   = Facts{Carries: true, DotProd: true}
-		half  = Facts{Carries: true, HalfPrec: true}
-		plain = Facts{DotProd: true, HalfPrec: true} // make build on a Pi 5
+		pi3   = Facts{Carries: true, Other: cortexA76(false, false)} // Cortex-A53; a Pi 4's A72 reports the same
+		pi5   = Facts{Carries: true, Other: cortexA76(true, true)}
+		dot   = Facts{Carries: true, Other: cortexA76(true, false)}
+		half  = Facts{Carries: true, Other: cortexA76(false, true)}
+		plain = Facts{Other: cortexA76(true, true)} // make build on a Pi 5
+		old   = Facts{Carries: true, Other: x64v3(false, false, false, false)}
+		pc    = Facts{Carries: true, Other: x64v3(true, true, true, true)}
+		vm    = Facts{Carries: true, Other: x64v3(true, true, false, true)} // one that hides f16c
 	)
 	with := func(f Facts, wish string) Facts { f.Wish = wish; return f }
 	probing := with(pi5, Auto)
@@ -33,6 +36,11 @@ func TestDecide(t *testing.T) {
 		{"Pi 4, native", with(pi3, Native), false, "baseline, the CPU does not report asimddp and asimdhp", "would crash"},
 		{"Pi 5, bad settings", pi5, false, "baseline, since the settings could not be read", ""},
 		{"child that tries a model", probing, false, "baseline, as the process that started this one", ""},
+		{"PC", with(pc, Auto), true, "x86-64-v3, the CPU reports avx2, fma, f16c and bmi2", ""},
+		{"PC, native", with(pc, Native), true, "x86-64-v3, by --cpu=native", ""},
+		{"old PC", with(old, Auto), false, "baseline, the CPU does not report avx2, fma, f16c and bmi2", ""},
+		{"virtual machine", with(vm, Auto), false, "baseline, the CPU does not report f16c", ""},
+		{"virtual machine, native", with(vm, Native), false, "baseline, the CPU does not report f16c", "so the x86-64-v3 program would crash"},
 		{"another build", with(plain, Native), false, "the only program in this file", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,7 +1,9 @@
-// Package handover lets one file run well on every 64-bit Pi. The program that
-// `make pi` writes is built for ARMv8.0 and carries a second one, built for the
-// Cortex-A76 of a Pi 5. At start the first gives its process to the second where
-// the CPU can run it: same pid, arguments, environment and open sockets.
+// Package handover lets one file run well on every CPU of an architecture. The
+// program that `make pi` writes is built for ARMv8.0 and carries a second one,
+// built for the Cortex-A76 of a Pi 5; that of `make dist-amd64` is built for
+// x86-64-v2 and carries one for x86-64-v3. At start the first gives its process to
+// the second where the CPU can run it: same pid, arguments, environment and open
+// sockets.
 //
 // Every other build carries nothing and does nothing here.
 package handover
@@ -10,8 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-
-	"golang.org/x/sys/cpu"
 )
 
 // Half is what a process knows about which program of the file it runs.
@@ -36,10 +36,6 @@ type Config struct {
 	Stderr io.Writer
 }
 
-// features are the kernel's asimddp and asimdhp, both false on other than ARM. A
-// variable, as tests run on other CPUs.
-var features = func() (dotProd, halfPrec bool) { return cpu.ARM64.HasASIMDDP, cpu.ARM64.HasASIMDHP }
-
 // Begin hands this process over to the carried program, and then does not
 // return, or says why this one goes on, with the environment to go on with.
 // Call it first of all in main: what was started or read before is lost to the
@@ -53,8 +49,8 @@ func Begin(c Config) (Half, []string) {
 	facts := Facts{
 		Carries: len(carried) > 0,
 		Probing: len(c.Args) > 1 && c.Args[1] == probeCommand,
+		Other:   other(),
 	}
-	facts.DotProd, facts.HalfPrec = features()
 	switch {
 	case !facts.Carries && mark != nil:
 		return Half{mark.Reason, mark.Program}, environ
@@ -71,6 +67,6 @@ func Begin(c Config) (Half, []string) {
 		return Half{d.Reason, program}, environ
 	}
 	err := replace(c.Args, setMark(environ, &Half{d.Reason, program}))
-	fmt.Fprintf(c.Stderr, "pichat: cannot hand over to the Cortex-A76 program (%v): the baseline one goes on, which is slower; --cpu=baseline leaves out the attempt\n", err)
+	fmt.Fprintf(c.Stderr, "pichat: cannot hand over to the %s program (%v): the baseline one goes on, which is slower; --cpu=baseline leaves out the attempt\n", facts.Other.Name, err)
 	return Half{fmt.Sprintf("baseline, handing over failed: %v", err), program}, environ
 }

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 		self, _ := os.ReadFile("/proc/self/exe")
 		carried = compress(self)
 	}
-	features = func() (bool, bool) { return role != "old", role != "old" }
+	other = func() Other { return cortexA76(role != "old", role != "old") }
 	s := seen{PID: os.Getpid(), Args: os.Args}
 	wish := func() string { s.Calls++; return Auto }
 	s.Half, s.Environ = Begin(Config{Args: os.Args, Environ: os.Environ(), Wish: wish, Stderr: os.Stderr})
