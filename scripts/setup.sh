@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
 # Installs what is missing to build pichat, with "test" to test it, with "pi" to
-# build it for a Pi, and with "pi-test" to try that under emulation. Says what it
-# installs; says nothing, and takes no time, when all is there.
+# build it for a Pi, with "pi-test" to try that under emulation, and with "ci" all
+# that any check can use. Says what it installs; says nothing, and takes no time,
+# when all is there.
 #
-#   scripts/setup.sh [build|test|pi|pi-test]
+#   scripts/setup.sh [build|test|pi|pi-test|ci]
+#
+# What "ci" alone installs are servers and checkers that nobody needs to build or
+# use pichat. Tests that want one skip with a reason where it is not there; no
+# make target puts it on a developer's machine.
 #
 # System packages come through apt-get, as root or through sudo; without either
 # it prints the commands to run by hand. Go is the one already here if it is new
@@ -39,6 +44,22 @@ readonly pi_needs=(
 readonly pi_test_needs=(
 	"has qemu-aarch64-static   qemu-user-static"
 )
+readonly ci_needs=(
+	"has_admin nginx           nginx"
+	"has_admin sshd            openssh-server"
+	"has ssh                   openssh-client"
+	"has rsync                 rsync"
+	"has ss                    iproute2"
+	"has curl                  curl"
+	"has file                  file"
+	"has shellcheck            shellcheck"
+	"has systemd-analyze       systemd"
+	"has lintian               lintian"
+	"has_admin debootstrap     debootstrap"
+)
+
+# An ordinary user's PATH leaves out this folder.
+has_admin() { [[ -x /usr/sbin/$1 ]]; }
 
 # Whoever names a cross compiler has it.
 has_cross() { [[ -n ${CROSS:-} ]] || has aarch64-linux-gnu-g++; }
@@ -103,6 +124,23 @@ then run make again."
 			install --no-install-recommends "$@" ||
 			fail "apt-get could not install $*: it says why above"
 	} >&2
+}
+
+# without_daemons COMMAND... runs a command during which no package starts the
+# server that it brings. Debian asks this file; one that is there already, as in
+# most containers, stays as it is.
+without_daemons() {
+	local policy=/usr/sbin/policy-rc.d sudo status=0
+	sudo=$(as_root) || true # the command says what is missing
+	if [[ -e $policy ]]; then
+		"$@"
+		return
+	fi
+	printf '#!/bin/sh\nexit 101\n' | $sudo tee "$policy" >/dev/null
+	$sudo chmod 755 "$policy"
+	("$@") || status=$?
+	$sudo rm -f "$policy"
+	return "$status"
 }
 
 # wanted_go prints the Go version that go.mod asks for.
@@ -191,19 +229,23 @@ setup_venv() {
 }
 
 main() {
-	local for_what=${1:-build} needs=("${build_needs[@]}") missing
+	local for_what=${1:-build} needs=("${build_needs[@]}") missing install=(install_packages)
 	case $for_what in
 	build) ;;
 	test) needs+=("${test_needs[@]}") ;;
 	pi) needs+=("${pi_needs[@]}") ;;
 	pi-test) needs+=("${pi_needs[@]}" "${pi_test_needs[@]}") ;;
-	*) fail "unknown purpose '$for_what': say build, test, pi or pi-test" ;;
+	ci)
+		needs+=("${test_needs[@]}" "${pi_needs[@]}" "${pi_test_needs[@]}" "${ci_needs[@]}")
+		install=(without_daemons install_packages)
+		;;
+	*) fail "unknown purpose '$for_what': say build, test, pi, pi-test or ci" ;;
 	esac
 	has python3 || needs+=("has python3 python3")
 	mapfile -t missing < <(missing_packages "${needs[@]}")
-	((${#missing[@]} == 0)) || install_packages "${missing[@]}"
+	((${#missing[@]} == 0)) || "${install[@]}" "${missing[@]}"
 	setup_go
-	[[ $for_what != test ]] || setup_venv
+	[[ $for_what != test && $for_what != ci ]] || setup_venv
 }
 
 main "$@"
