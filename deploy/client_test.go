@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,13 +23,14 @@ type site struct {
 	t    *testing.T
 	addr string // of nginx
 	pis  map[string]*pi
+	from net.IP // where pages are opened; nil is 127.0.0.1
 }
 
 func newSite(t *testing.T) *site {
 	t.Helper()
 	findNginx(t)
 	a, b := newPi(t, "a"), newPi(t, "b")
-	return &site{t, startNginx(t, a.addr, b.addr), map[string]*pi{"a": a, "b": b}}
+	return &site{t: t, addr: startNginx(t, a.addr, b.addr), pis: map[string]*pi{"a": a, "b": b}}
 }
 
 // running is how many replies a Pi writes, those that wait included.
@@ -90,7 +93,8 @@ func (s *site) open() *page {
 // the address host.
 func (s *site) dial(host, origin string) (*websocket.Conn, int, error) {
 	header := http.Header{"Host": {host}, "Origin": {origin}}
-	dialer := websocket.Dialer{HandshakeTimeout: patience}
+	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: s.from}}
+	dialer := websocket.Dialer{HandshakeTimeout: patience, NetDialContext: from.DialContext}
 	ws, resp, err := dialer.Dial("ws://"+s.addr+"/ws", header)
 	if resp == nil {
 		return nil, 0, err
@@ -121,6 +125,7 @@ type frame struct {
 	Version string `json:"version"`
 	Delta   string `json:"delta"`
 	Finish  string `json:"finish"`
+	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
@@ -133,13 +138,11 @@ func (p *page) next(types ...string) frame {
 		if err := p.ws.ReadJSON(&f); err != nil {
 			p.t.Fatalf("no frame %v: %v", types, err)
 		}
+		if slices.Contains(types, f.Type) {
+			return f
+		}
 		if f.Type == wire.TypeError {
 			p.t.Fatalf("refused: %s", f.Message)
-		}
-		for _, want := range types {
-			if f.Type == want {
-				return f
-			}
 		}
 	}
 	p.t.Fatalf("no frame %v in %v", types, patience)

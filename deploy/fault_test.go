@@ -43,7 +43,7 @@ func TestStoppedPiIsLeftOut(t *testing.T) {
 func TestSilentPiIsLeftOut(t *testing.T) {
 	findNginx(t)
 	a := newPi(t, "a")
-	s := &site{t, startNginx(t, silent(t), a.addr), map[string]*pi{"a": a}}
+	s := &site{t: t, addr: startNginx(t, silent(t), a.addr), pis: map[string]*pi{"a": a}}
 	s.chats("a", patience)
 }
 
@@ -103,7 +103,7 @@ func TestCrashingPiIsTriedOnce(t *testing.T) {
 	findNginx(t)
 	a := newPi(t, "a")
 	addr, dropped := dropper(t, false)
-	s := &site{t, startNginx(t, addr, a.addr), map[string]*pi{"a": a}}
+	s := &site{t: t, addr: startNginx(t, addr, a.addr), pis: map[string]*pi{"a": a}}
 	for range 24 {
 		if status, body := s.do(s.request(t.Context(), "GET", "/healthz", "")); status != 200 {
 			t.Errorf("%d %q", status, body)
@@ -119,7 +119,7 @@ func TestQuestionIsNotAskedTwice(t *testing.T) {
 	findNginx(t)
 	first, one := dropper(t, true)
 	second, two := dropper(t, true)
-	s := &site{t, startNginx(t, first, second), nil}
+	s := &site{t: t, addr: startNginx(t, first, second)}
 	status, _ := s.do(s.request(t.Context(), "POST", "/v1/chat/completions", `{"messages": []}`))
 	if asked := one.Load() + two.Load(); asked != 1 || status != http.StatusBadGateway {
 		t.Errorf("a question whose Pi crashed was asked %d times, and answered %d", asked, status)
@@ -148,7 +148,7 @@ func TestNothingIsBuffered(t *testing.T) {
 	})}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
-	s := &site{t, startNginx(t, l.Addr().String(), l.Addr().String()), nil}
+	s := &site{t: t, addr: startNginx(t, l.Addr().String(), l.Addr().String())}
 	begin := time.Now()
 	resp, err := http.DefaultClient.Do(s.request(t.Context(), "GET", "/", ""))
 	if err != nil {

@@ -3,6 +3,7 @@ package deploy_test
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -96,6 +97,27 @@ func TestChatsAtOnceSpreadEvenly(t *testing.T) {
 		s.stream(t.Context(), 1000)()
 	}
 	until(t, "3 more on each Pi", func() bool { return s.pis["a"].running() == 7 && s.pis["b"].running() == 7 })
+}
+
+// A Pi tells the people behind nginx apart: one who has 4 answers written on each
+// Pi gets no other, and somebody else does.
+func TestPeopleAreToldApart(t *testing.T) {
+	s := newSite(t)
+	for range 8 {
+		s.open().ask(1000)
+	}
+	until(t, "4 chats on each Pi", func() bool { return s.pis["a"].running() == 4 && s.pis["b"].running() == 4 })
+	p := s.open()
+	p.ask(3)
+	if f := p.next(wire.TypeDone, wire.TypeError); f.Code != "queue_full" {
+		t.Errorf("the ninth question of one person: %+v", f)
+	}
+	s.from = net.IPv4(127, 0, 0, 2)
+	p = s.open()
+	p.ask(3)
+	if f := p.next(wire.TypeDone, wire.TypeError); f.Type != wire.TypeDone {
+		t.Errorf("the first question of somebody else: %+v", f)
+	}
 }
 
 func TestGoneClientFreesItsSlot(t *testing.T) {

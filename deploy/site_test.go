@@ -45,7 +45,7 @@ func newPi(t *testing.T, piName string) *pi {
 	service.SetReady(p.engine)
 	server, err := web.New(web.Config{
 		Service: service, Vitals: sysmon.Fixed(sysmon.Snapshot{At: time.Now()}), Version: piName,
-		Hostname: piName, AllowHosts: []string{name}, Grace: 100 * time.Millisecond,
+		Hostname: piName, AllowHosts: []string{name}, TrustProxies: []string{"127.0.0.1"}, Grace: 100 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)

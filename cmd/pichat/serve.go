@@ -113,6 +113,7 @@ func (a *app) newServer(c *config.Serve, listener net.Listener, log *slog.Logger
 		Version:       version,
 		Hostname:      hostname,
 		AllowHosts:    c.AllowHost,
+		TrustProxies:  c.TrustProxy,
 		Addresses:     bestFirst(s.urls),
 		TargetTPS:     c.TargetPace,
 		Grace:         c.Grace,
