@@ -15,7 +15,8 @@ ARGS :=
 
 # One package at a time: several load a model, and compute threads of two
 # models that wait for each other on two cores take many times as long.
-TEST_FLAGS := -p 1 -timeout 20m
+# V=1 names each test, and says why one is skipped.
+TEST_FLAGS := -p 1 -timeout 20m$(if $(V), -v)
 
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
