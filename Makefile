@@ -15,7 +15,8 @@ ARGS :=
 
 # One package at a time: several load a model, and compute threads of two
 # models that wait for each other on two cores take many times as long.
-TEST_FLAGS := -p 1 -timeout 20m
+# V=1 names each test, and says why one is skipped.
+TEST_FLAGS := -p 1 -timeout 20m$(if $(V), -v)
 
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
@@ -117,9 +118,10 @@ systemd-test: deb model ## try the .deb under a real systemd in a scratch root (
 generate: setup ## write the Go files of the page's templates
 	@$(GO) generate ./...
 
+# Not those of ./scripts: they try shell scripts, which it cannot watch either.
 .PHONY: race
 race: setup-test engine model test-models ## run the tests under the race detector (C code is not watched)
-	@$(GO) test -race $(TEST_FLAGS) ./...
+	@$(GO) test -race $(TEST_FLAGS) $$($(GO) list ./... | grep -vx 'pichat/scripts')
 
 .PHONY: lint
 lint: setup engine ## check formatting, vet, staticcheck, scripts, licences
@@ -142,7 +144,7 @@ licences: setup engine ## collect the licences of all that the program links
 	@GO=$(GO) scripts/licences.sh write
 
 .PHONY: check
-check: lint test race ## all that CI runs
+check: lint test race ## all that needs no more than this; .ci/run adds the Pi and the packages
 
 .PHONY: clean
 clean: ## remove what make built here; downloads and engines stay in the cache folder

@@ -41,6 +41,7 @@ var rules = []rule{
 	{"sysmon/host", []string{"pichat/sysmon", "github.com/shirou/gopsutil/v3"}, "the one place that knows gopsutil"},
 	{"web", []string{"pichat/llm", "pichat/llm/reader", "pichat/sysmon", "pichat/web", "github.com/gorilla/websocket", "github.com/a-h/templ"},
 		"the server speaks to a Generator, never to an adapter of it"},
+	{"deploy", nil, "examples of set-ups, and their tests"},
 	{"web/wire", []string{"pichat/llm", "pichat/llm/reader", "pichat/web/fault"}, "frames are plain data, made from the domain's values"},
 	{"web/views", []string{"pichat/web/views", "github.com/a-h/templ", "rsc.io/qr"}, "views take flat models and call no service"},
 	{"web/static", nil, "files and nothing else"},

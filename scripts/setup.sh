@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
 # Installs what is missing to build pichat, with "test" to test it, with "pi" or
-# "amd64" to build it for every Pi or PC, and with "pi-test" or "amd64-test" to try
-# that under emulation. Says what it installs; says nothing, and takes no time,
-# when all is there.
+# "amd64" to build it for every Pi or PC, with "pi-test" or "amd64-test" to try
+# that under emulation, and with "ci" all that any check can use. Says what it
+# installs; says nothing, and takes no time, when all is there.
 #
-#   scripts/setup.sh [build|test|pi|pi-test|amd64|amd64-test] [missing|packages]
+#   scripts/setup.sh [build|test|pi|pi-test|amd64|amd64-test|ci] [missing|packages]
 #
 # With "missing" it only prints the system packages that are missing; with
 # "packages" it installs these alone.
+#
+# What "ci" alone installs are servers and checkers that nobody needs to build or
+# use pichat. Tests that want one skip with a reason where it is not there; no
+# make target puts it on a developer's machine.
 #
 # System packages come through apt-get, as root or through sudo; without either
 # it prints the commands to run by hand. Go is the one already here if it is new
@@ -49,6 +53,22 @@ readonly pi_test_needs=(
 readonly amd64_test_needs=(
 	"has qemu-x86_64-static    qemu-user-static"
 )
+readonly ci_needs=(
+	"has_admin nginx           nginx"
+	"has_admin sshd            openssh-server"
+	"has ssh                   openssh-client"
+	"has rsync                 rsync"
+	"has ss                    iproute2"
+	"has curl                  curl"
+	"has file                  file"
+	"has shellcheck            shellcheck"
+	"has systemd-analyze       systemd"
+	"has lintian               lintian"
+	"has_admin debootstrap     debootstrap"
+)
+
+# An ordinary user's PATH leaves out this folder.
+has_admin() { [[ -x /usr/sbin/$1 ]]; }
 
 # Whoever names a cross compiler has it; on a machine of that kind g++ is enough.
 has_cross() { [[ -n ${CROSS:-} || $(uname -m) == "$1" ]] || has "$1-linux-gnu-g++"; }
@@ -113,6 +133,23 @@ then run make again."
 			install --no-install-recommends "$@" ||
 			fail "apt-get could not install $*: it says why above"
 	} >&2
+}
+
+# without_daemons COMMAND... runs a command during which no package starts the
+# server that it brings. Debian asks this file; one that is there already, as in
+# most containers, stays as it is.
+without_daemons() {
+	local policy=/usr/sbin/policy-rc.d sudo status=0
+	sudo=$(as_root) || true # the command says what is missing
+	if [[ -e $policy ]]; then
+		"$@"
+		return
+	fi
+	printf '#!/bin/sh\nexit 101\n' | $sudo tee "$policy" >/dev/null
+	$sudo chmod 755 "$policy"
+	("$@") || status=$?
+	$sudo rm -f "$policy"
+	return "$status"
 }
 
 # wanted_go prints the Go version that go.mod asks for.
@@ -201,7 +238,7 @@ setup_venv() {
 }
 
 main() {
-	local for_what=${1:-build} only=${2:-} needs=("${build_needs[@]}") missing
+	local for_what=${1:-build} only=${2:-} needs=("${build_needs[@]}") missing install=(install_packages)
 	case $for_what in
 	build) ;;
 	test) needs+=("${test_needs[@]}") ;;
@@ -209,7 +246,11 @@ main() {
 	pi-test) needs+=("${pi_needs[@]}" "${pi_test_needs[@]}") ;;
 	amd64) needs+=("${amd64_needs[@]}") ;;
 	amd64-test) needs+=("${amd64_needs[@]}" "${amd64_test_needs[@]}") ;;
-	*) fail "unknown purpose '$for_what': say build, test, pi, pi-test, amd64 or amd64-test" ;;
+	ci)
+		needs+=("${test_needs[@]}" "${pi_needs[@]}" "${pi_test_needs[@]}" "${amd64_needs[@]}" "${amd64_test_needs[@]}" "${ci_needs[@]}")
+		install=(without_daemons install_packages)
+		;;
+	*) fail "unknown purpose '$for_what': say build, test, pi, pi-test, amd64, amd64-test or ci" ;;
 	esac
 	has python3 || needs+=("has python3 python3")
 	mapfile -t missing < <(missing_packages "${needs[@]}")
@@ -217,10 +258,10 @@ main() {
 		echo "${missing[*]}"
 		return
 	fi
-	((${#missing[@]} == 0)) || install_packages "${missing[@]}"
+	((${#missing[@]} == 0)) || "${install[@]}" "${missing[@]}"
 	[[ $only != packages ]] || return 0
 	setup_go
-	[[ $for_what != test ]] || setup_venv
+	[[ $for_what != test && $for_what != ci ]] || setup_venv
 }
 
 main "$@"

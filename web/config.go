@@ -34,6 +34,9 @@ type Config struct {
 	Hostname string
 	// AllowHosts are more names under which the server answers (--allow-host).
 	AllowHosts []string
+	// TrustProxies are the IP addresses of reverse proxies whose X-Real-IP names
+	// the client (--trust-proxy); from all others the header counts for nothing.
+	TrustProxies []string
 	// Addresses are the URLs of this server, best first; the first stands on
 	// the empty page with a QR code.
 	Addresses []string
@@ -43,7 +46,8 @@ type Config struct {
 	// Grace is how long a reply runs on after its last socket is lost; 60 s.
 	Grace time.Duration
 	// RepliesPerAddress bounds the page's replies that run at once for one
-	// client address; 4. The API is bounded by the engine's queue.
+	// client address; 4. People behind a proxy that is not among TrustProxies
+	// count as one. The API is bounded by the engine's queue.
 	RepliesPerAddress int
 	// MaxTokens is the engine's default cap of a reply, which the page shows;
 	// 1024.
@@ -119,7 +123,7 @@ func orDefault[T comparable](v *T, otherwise T) {
 }
 
 // validate reports every fault at once.
-func (c Config) validate() (*guard.Hosts, error) {
+func (c Config) validate() (*guard.Hosts, *guard.Proxies, error) {
 	var faults []error
 	if c.Service == nil || c.Vitals == nil {
 		faults = append(faults, errors.New("web: Config needs a Service and Vitals"))
@@ -139,6 +143,7 @@ func (c Config) validate() (*guard.Hosts, error) {
 	negative("Shutdown", c.Shutdown.Seconds())
 	negative("Tick", c.Tick.Seconds())
 	negative("Ping", c.Ping.Seconds())
-	hosts, err := guard.New(c.Hostname, c.AllowHosts)
-	return hosts, errors.Join(append(faults, err)...)
+	hosts, badHost := guard.New(c.Hostname, c.AllowHosts)
+	proxies, badProxy := guard.NewProxies(c.TrustProxies)
+	return hosts, proxies, errors.Join(append(faults, badHost, badProxy)...)
 }

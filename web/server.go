@@ -20,6 +20,7 @@ import (
 type Server struct {
 	config   Config
 	hosts    *guard.Hosts
+	proxies  *guard.Proxies
 	files    *assets
 	replies  *replies.Store
 	hub      *hub
@@ -33,7 +34,7 @@ type Server struct {
 // server together. It starts nothing.
 func New(c Config) (*Server, error) {
 	c = c.withDefaults()
-	hosts, err := c.validate()
+	hosts, proxies, err := c.validate()
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, hosts: hosts, files: files}
+	s := &Server{config: c, hosts: hosts, proxies: proxies, files: files}
 	s.replies = replies.NewStore(replies.Config{
 		Grace: c.Grace, PerOwner: c.RepliesPerAddress, TargetTPS: c.TargetTPS,
 		Verdict: s.verdict, Logger: c.Logger,

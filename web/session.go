@@ -41,7 +41,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 		return ws.Close()
 	}
 	defer s.hub.remove(conn)
-	session := &session{server: s, conn: conn, owner: conn.RemoteIP(), followed: map[string]bool{}}
+	session := &session{server: s, conn: conn, owner: s.proxies.Client(r), followed: map[string]bool{}}
 	conn.Run(session.frame)
 	return nil
 }

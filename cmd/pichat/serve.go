@@ -114,6 +114,7 @@ func (a *app) newServer(c *config.Serve, listener net.Listener, log *slog.Logger
 		Build:         build(),
 		Hostname:      hostname,
 		AllowHosts:    c.AllowHost,
+		TrustProxies:  c.TrustProxy,
 		Addresses:     bestFirst(s.urls),
 		TargetTPS:     c.TargetPace,
 		Grace:         c.Grace,

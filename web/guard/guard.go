@@ -7,6 +7,8 @@
 // attacker's name points to this machine, and Origin and Host agree. And what
 // changes something, or opens a websocket, must come from a page of this very
 // server. See CVE-2024-28224 for a server of this kind that checked neither.
+//
+// It also tells whose request it is, where a proxy stands before the server.
 package guard
 
 import (

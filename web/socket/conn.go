@@ -16,7 +16,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"sync"
 	"time"
 
@@ -109,15 +108,6 @@ func New(ws *websocket.Conn, c Config) *Conn {
 		queue: make(chan any, queueLength), wake: make(chan struct{}, 1),
 		gone: make(chan struct{}), wrote: make(chan struct{}),
 	}
-}
-
-// RemoteIP is the client's address without its port.
-func (c *Conn) RemoteIP() string {
-	host, _, err := net.SplitHostPort(c.ws.RemoteAddr().String())
-	if err != nil {
-		return c.ws.RemoteAddr().String()
-	}
-	return host
 }
 
 // Run serves the connection until it ends and calls frame with each text

@@ -48,6 +48,7 @@ type Serve struct {
 	Grace      time.Duration `placeholder:"TIME" default:"60s" range:"1s..1h" help:"How long a reply goes on after its page was lost (default 60s)."`
 	TargetPace float64       `placeholder:"N" default:"11" range:"0.1..1000" help:"Pace in tokens/s that the page measures against (default 11)."`
 	AllowHost  []string      `placeholder:"NAME" check:"host" help:"Answer under this host name too, such as a DNS name or that of a VPN. May be repeated."`
+	TrustProxy []string      `placeholder:"ADDR" check:"ip" help:"Address of a reverse proxy before this server, whose X-Real-IP header names the client. May be repeated."`
 	Backend    string        `placeholder:"NAME" default:"llama" oneof:"llama,scripted" help:"What answers: llama, a real model (default), or scripted, a fixed text for demos without a model; the page says so."`
 	Pace       float64       `placeholder:"N" default:"auto" range:"0.1..10000" auto:"" help:"Tokens/s of the scripted backend (default 20)."`
 	NoQR       bool          `name:"no-qr" help:"Print no QR code."`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/netip"
 	"reflect"
 	"strconv"
 	"strings"
@@ -19,7 +20,7 @@ import (
 // faults behind it are found as well.
 //
 // It reads three tags of a field: range:"LO..HI" (both included), oneof:"A,B"
-// and check:"listen", "host" or "sha256"; auto:"" accepts the word auto for 0.
+// and check:"listen", "host", "ip" or "sha256"; auto:"" accepts the word auto for 0.
 type decoder struct{ faults []Fault }
 
 // options registers the decoder for the kinds that the grammar uses.
@@ -194,6 +195,9 @@ func checkText(v *kong.Value, target reflect.Value, text string) string {
 		ok = isListenAddress(text)
 	case "host":
 		ok = isHostName(text)
+	case "ip":
+		_, err := netip.ParseAddr(text)
+		ok = err == nil
 	case "sha256":
 		sum, err := hex.DecodeString(text)
 		ok = err == nil && len(sum) == sha256.Size
@@ -263,6 +267,8 @@ func allowed(v *kong.Value, target reflect.Value) string {
 		return "allowed is HOST:PORT or :PORT, such as :8080 or 127.0.0.1:8080"
 	case v.Tag.Get("check") == "host":
 		return "allowed is a host name alone, such as box.example.org, without http://, port or path"
+	case v.Tag.Get("check") == "ip":
+		return "allowed is an IP address alone, such as 192.168.1.2"
 	case v.Tag.Get("check") == "sha256":
 		return "allowed are 64 hexadecimal digits"
 	case v.Tag.Has("oneof"):
