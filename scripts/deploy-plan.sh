@@ -2,7 +2,10 @@
 # What deploy.sh decides before it changes anything: whether the program and the
 # target fit, and which model.
 
-megabytes() { echo "$(($1 / 1000000)).$(($1 / 100000 % 10)) MB"; }
+megabytes() {
+	local tenths=$((($1 + 50000) / 100000))
+	echo "$((tenths / 10)).$((tenths % 10)) MB"
+}
 
 # check_settings looks at what does not depend on a target.
 check_settings() {
