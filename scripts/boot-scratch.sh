@@ -36,5 +36,5 @@ exec unshare --mount --uts --ipc --net --pid --cgroup --fork --kill-child=SIGKIL
 	umount -l /.old
 	# It skips what belongs to a machine of its own where it finds itself contained.
 	exec env -i container=scratch PATH=/usr/sbin:/usr/bin:/sbin:/bin \
-		/lib/systemd/systemd --log-target=console --show-status=false
+		/lib/systemd/systemd --log-target=journal-or-kmsg --show-status=false
 	' boot-scratch "$1"

@@ -116,7 +116,7 @@ stuck_engine() {
 	pid=$(property MainPID)
 	there systemctl kill --kill-whom=main --signal=STOP pichat.service
 	wait_until "the watchdog ends a stuck engine" 300 is_another "$pid"
-	expect "systemd says so" "$(<"$scratch/boot.log")" 'pichat.service: Watchdog timeout'
+	expect "the journal says so" "$(there journalctl -o cat --no-pager -u pichat.service)" 'Watchdog timeout'
 	wait_until "and it serves again" 600 matches StatusText 'SmolLM2.*slot'
 	there rm -r /run/systemd/system/pichat.service.d
 	there systemctl daemon-reload
