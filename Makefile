@@ -84,7 +84,7 @@ pi-rollback: ## go back to the release before, PI='pi@host …'
 	@scripts/deploy.sh --rollback $(PI)
 
 .PHONY: deploy-test
-deploy-test: engine ## deploy to a scratch target over a throw-away sshd, and break it
+deploy-test: engine model ## deploy to a scratch target over a throw-away sshd, and break it
 	@DEPLOY_TEST=1 $(GO) test -count=1 -timeout 10m -run '^TestDeploy' $(if $(V),-v )./scripts
 
 .PHONY: deb

@@ -30,8 +30,9 @@ const (
 	shippedEnv     = "PICHAT_MODEL=/srv/pichat/models/default.gguf\n#PICHAT_SLOTS=2\n"
 )
 
-// newBox starts a target below root, a board with 8 GB unless the test changes it.
-func newBox(t *testing.T, root string) *box {
+// newBox starts a target below root, a board with 8 GB unless the test changes
+// it. env is added to the environment of those who log in.
+func newBox(t *testing.T, root string, env ...string) *box {
 	t.Helper()
 	b := &box{root: root, port: freePort(t)}
 	shell, err := os.ReadFile("/bin/sh")
@@ -44,13 +45,13 @@ func newBox(t *testing.T, root string) *box {
 	b.write(t, "run/systemd/system/x", "")
 	b.write(t, "srv/pichat/models/default.gguf", "GGUF")
 	b.write(t, "journal", "")
-	b.serveSSH(t)
+	b.serveSSH(t, env)
 	t.Cleanup(b.kill)
 	return b
 }
 
 // serveSSH starts the sshd, with keys made for it alone.
-func (b *box) serveSSH(t *testing.T) {
+func (b *box) serveSSH(t *testing.T, env []string) {
 	t.Helper()
 	dir, port := t.TempDir(), freePort(t)
 	for _, key := range []string{"host", "user", "stranger"} {
@@ -69,8 +70,8 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password
 PidFile none
-SetEnv DEPLOY_ROOT=%s HOME=%[3]s PATH=%s:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-`, port, dir, b.root, bin))
+SetEnv DEPLOY_ROOT=%s HOME=%[3]s PATH=%s:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin %s
+`, port, dir, b.root, bin, strings.Join(env, " ")))
 	common := fmt.Sprintf("  HostName 127.0.0.1\n  Port %s\n  IdentityFile %s/user\n", port, dir)
 	write(t, filepath.Join(dir, "ssh_config"), fmt.Sprintf(`Host box
 %s
