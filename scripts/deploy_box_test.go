@@ -21,6 +21,9 @@ type box struct {
 	root string
 	port string // of pichat
 	ssh  string // the SSH client and its options
+	// login is who logs in, where it is not the one who runs the test; dir holds
+	// what is known of it, and the stand-ins.
+	login, dir string
 }
 
 // units are what the deployed clone ships; tests change them.
@@ -34,7 +37,15 @@ const (
 // it. env is added to the environment of those who log in.
 func newBox(t *testing.T, root string, env ...string) *box {
 	t.Helper()
-	b := &box{root: root, port: freePort(t)}
+	b := &box{root: root}
+	b.begin(t, env)
+	return b
+}
+
+// begin lays the box's files out and starts its sshd.
+func (b *box) begin(t *testing.T, env []string) {
+	t.Helper()
+	b.port = freePort(t)
 	shell, err := os.ReadFile("/bin/sh")
 	if err != nil {
 		t.Fatal(err)
@@ -47,13 +58,12 @@ func newBox(t *testing.T, root string, env ...string) *box {
 	b.write(t, "journal", "")
 	b.serveSSH(t, env)
 	t.Cleanup(b.kill)
-	return b
 }
 
 // serveSSH starts the sshd, with keys made for it alone.
 func (b *box) serveSSH(t *testing.T, env []string) {
 	t.Helper()
-	dir, port := t.TempDir(), freePort(t)
+	dir, port := openDir(t), freePort(t)
 	for _, key := range []string{"host", "user", "stranger"} {
 		run(t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, key))
 	}
@@ -61,20 +71,30 @@ func (b *box) serveSSH(t *testing.T, env []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "sshd_config"), fmt.Sprintf(`ListenAddress 127.0.0.1:%s
-HostKey %s/host
+	if b.login != "" {
+		bin = filepath.Join(b.dir, "bin")
+	}
+	write(t, filepath.Join(dir, "sshd_config"), fmt.Sprintf(`ListenAddress 127.0.0.1:%[1]s
+HostKey %[2]s/host
 AuthorizedKeysFile %[2]s/user.pub
 StrictModes no
 UsePAM no
-PasswordAuthentication no
+PasswordAuthentication %[3]s
 KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password
 PidFile none
-SetEnv DEPLOY_ROOT=%s HOME=%[3]s PATH=%s:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin %s
-`, port, dir, b.root, bin, strings.Join(env, " ")))
-	common := fmt.Sprintf("  HostName 127.0.0.1\n  Port %s\n  IdentityFile %s/user\n", port, dir)
+SetEnv DEPLOY_ROOT=%[4]s HOME=%[4]s PATH=%[5]s:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin %[6]s
+`, port, dir, map[bool]string{false: "no", true: "yes"}[b.login != ""], b.root, bin, strings.Join(env, " ")))
+	user := ""
+	if b.login != "" {
+		user = "  User " + b.login + "\n"
+	}
+	common := user + fmt.Sprintf("  HostName 127.0.0.1\n  Port %s\n  IdentityFile %s/user\n", port, dir)
 	write(t, filepath.Join(dir, "ssh_config"), fmt.Sprintf(`Host box
 %s
+Host typed
+%[1]s  PubkeyAuthentication no
+  NumberOfPasswordPrompts 1
 Host stranger
   HostName 127.0.0.1
   Port %s
@@ -96,7 +116,7 @@ Host *
 			t.Fatal(err)
 		}
 	}
-	sshd := exec.Command("/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(dir, "sshd_config"))
+	sshd := b.sshd(filepath.Join(dir, "sshd_config"))
 	log, err := os.Create(filepath.Join(dir, "sshd.log"))
 	if err != nil {
 		t.Fatal(err)
@@ -121,6 +141,16 @@ Host *
 		}
 		return err == nil
 	})
+}
+
+// openDir makes a folder that another login can look into.
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func (b *box) path(name string) string { return filepath.Join(b.root, name) }

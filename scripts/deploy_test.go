@@ -38,7 +38,8 @@ func TestDeploy(t *testing.T) {
 	d := newDeployer(t)
 	for name, test := range map[string]func(*testing.T, *deployer){
 		"update and rollback": testUpdate, "dry run": testDryRun, "through sudo": testSudo,
-		"the same build again": testAgain, "three releases": testKeepsThree, "owner's edits": testEdits,
+		"sudo asks for a password": testSudoPassword,
+		"the same build again":     testAgain, "three releases": testKeepsThree, "owner's edits": testEdits,
 		"cut by rsync": testCutRsync, "cut by ssh": testCutSSH, "damaged part": testDamagedPart,
 		"disk full": testDiskFull, "crash at start": testCrash, "first one crashes": testFirstCrash,
 		"refusals": testRefusals, "logins": testLogins, "several targets": testSeveral,
