@@ -50,6 +50,31 @@ func testDamagedPart(t *testing.T, d *deployer) {
 	b.serves(t, "v1.0.2-test")
 }
 
+// A card that goes bad takes what lies on it: a damaged release is never switched to.
+func testDamagedRelease(t *testing.T, d *deployer) {
+	b, clone := d.running(t)
+	b.deploys(t, clone)
+	pid := b.pid()
+	damage := func(link string) {
+		path := b.path("opt/pichat/" + link + "/pichat")
+		write(t, path+".bad", read(t, path)[:1e6])
+		if err := os.Rename(path+".bad", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damage("previous")
+	wantText(t, fails(t, b.deploy(clone, nil, "--rollback", "box")), "v1.0.1-test is damaged on the disk", "nothing was switched", "v1.0.2-test runs on")
+	damage("current")
+	wantText(t, b.deploys(t, clone), "will copy")
+	if read(t, b.path("opt/pichat/current/pichat")) != read(t, filepath.Join(clone, "dist/pichat-linux-arm64")) {
+		t.Error("the damaged program is still there")
+	}
+	b.serves(t, "v1.0.2-test")
+	if b.pid() != pid {
+		t.Error("the running version was restarted")
+	}
+}
+
 func testDiskFull(t *testing.T, d *deployer) {
 	if os.Getuid() != 0 {
 		t.Skip("mounting a small disk takes root")

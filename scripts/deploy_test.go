@@ -43,7 +43,7 @@ func TestDeploy(t *testing.T) {
 		"cut by rsync": testCutRsync, "cut by ssh": testCutSSH, "damaged part": testDamagedPart,
 		"disk full": testDiskFull, "crash at start": testCrash, "first one crashes": testFirstCrash,
 		"refusals": testRefusals, "logins": testLogins, "several targets": testSeveral,
-		"damaged file": testDamagedFile, "model of the catalogue": testPull, "local model": testLocalModel,
+		"damaged file": testDamagedFile, "damaged release": testDamagedRelease, "model of the catalogue": testPull, "local model": testLocalModel,
 		"pulls from the catalogue": testPullsCatalogue, "pulls from an address": testPullsAddress, "pull faults": testPullFaults,
 	} {
 		t.Run(name, func(t *testing.T) {
