@@ -91,17 +91,22 @@ SetEnv DEPLOY_ROOT=%[4]s HOME=%[4]s PATH=%[5]s:/usr/local/sbin:/usr/local/bin:/u
 	}
 	common := user + fmt.Sprintf("  HostName 127.0.0.1\n  Port %s\n  IdentityFile %s/user\n", port, dir)
 	write(t, filepath.Join(dir, "ssh_config"), fmt.Sprintf(`Host box
-%s
+%[1]s
 Host typed
 %[1]s  PubkeyAuthentication no
   NumberOfPasswordPrompts 1
 Host stranger
   HostName 127.0.0.1
-  Port %s
-  IdentityFile %s/stranger
+  Port %[2]s
+  IdentityFile %[3]s/stranger
+Host unmet
+  HostName 127.0.0.1
+  Port %[2]s
+  UserKnownHostsFile /dev/null
+  StrictHostKeyChecking yes
 Host closed
   HostName 127.0.0.1
-  Port %s
+  Port %[4]s
 Host nowhere
   HostName no-such-host.invalid
 Host *

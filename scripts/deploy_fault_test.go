@@ -191,6 +191,7 @@ func testLogins(t *testing.T, d *deployer) {
 	for host, words := range map[string][]string{
 		"stranger": {"the login was refused", "Permission denied (publickey)"},
 		"closed":   {"the connection was refused", "Connection refused"},
+		"unmet":    {"its host key is not known here yet", "Run 'ssh unmet' once"},
 		"nowhere":  {"unknown host", "Could not resolve hostname"},
 	} {
 		got := fails(t, b.deploy(clone, nil, host))
