@@ -27,6 +27,8 @@ type Config struct {
 	Vitals  Vitals
 	// Version is the program's; pages of another one reload themselves.
 	Version string
+	// Program is what /status says of the program; empty texts are left out.
+	Program Program
 	// Hostname is the machine's name, which the page shows and the host check
 	// lets in; "" shows none.
 	Hostname string
@@ -65,6 +67,14 @@ type Config struct {
 	Ping time.Duration
 	// Logger gets a line for each request, never a prompt; nil discards it.
 	Logger *slog.Logger
+}
+
+// Program says which program runs, and which engine is linked into it.
+type Program struct {
+	// Runs says which program of a file that holds two runs, and why.
+	Runs string
+	// LlamaCpp is the version and commit; Flavour the CPUs it was built for.
+	LlamaCpp, Flavour string
 }
 
 // Suggestion is a model that suits the machine better than a very small one.

@@ -72,6 +72,11 @@ type engineJSON struct {
 	Steps    uint64 `json:"steps"`
 	// ComputeS is the CPU time of the engine's thread inside the model.
 	ComputeS float64 `json:"compute_s,omitzero"`
+	// Program says which program of the file runs, and why; Flavour for which
+	// CPUs its engine was built.
+	Program  string `json:"program,omitempty"`
+	LlamaCpp string `json:"llama_cpp,omitempty"`
+	Flavour  string `json:"flavour,omitempty"`
 	// PaceTPS is the mean pace of the page's running replies over the last
 	// seconds.
 	PaceTPS *float64 `json:"pace_tps,omitempty"`
@@ -86,6 +91,7 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) error {
 		Engine: engineJSON{
 			Running: e.Running, Waiting: e.Waiting, Slots: e.Slots, KVTokens: e.KVTokens, Steps: e.Steps,
 			ComputeS: e.Compute.Seconds(),
+			Program:  s.config.Program.Runs, LlamaCpp: s.config.Program.LlamaCpp, Flavour: s.config.Program.Flavour,
 		},
 		Pages:  s.hub.pages(),
 		Vitals: s.config.Vitals.Latest(),

@@ -172,12 +172,17 @@ func TestReadyFollowsTheModel(t *testing.T) {
 func TestStatusLeavesUnknownOut(t *testing.T) {
 	snap := sysmon.Snapshot{At: time.Now()}
 	snap.CPU.TempCelsius = sysmon.Measured(61.5, "test")
-	b := newBox(t, boxConfig{fake: fakellm.Config{Slots: 3, Window: 512}, web: Config{Vitals: sysmon.Fixed(snap)}})
+	b := newBox(t, boxConfig{fake: fakellm.Config{Slots: 3, Window: 512}, web: Config{
+		Vitals: sysmon.Fixed(snap), Program: Program{Runs: "Cortex-A76, by --cpu=native", Flavour: "a76"}}})
 	_, body := b.get("/status")
 	var doc struct {
 		Version string
-		Engine  struct{ Slots int }
-		Model   struct {
+		Engine  struct {
+			Slots            int
+			Program, Flavour string
+			LlamaCpp         *string `json:"llama_cpp"`
+		}
+		Model struct {
 			ContextWindow int `json:"context_window"`
 			Meta          struct{ Slots int }
 		}
@@ -193,6 +198,9 @@ func TestStatusLeavesUnknownOut(t *testing.T) {
 	}
 	if doc.Version != "v1-test" || doc.Engine.Slots != 3 || doc.Model.ContextWindow != 512 || doc.Model.Meta.Slots != 3 {
 		t.Errorf("got %s", body)
+	}
+	if doc.Engine.Program != "Cortex-A76, by --cpu=native" || doc.Engine.Flavour != "a76" || doc.Engine.LlamaCpp != nil {
+		t.Errorf("the program that runs is told as %+v", doc.Engine)
 	}
 	if doc.Vitals.CPU.Temp["value"] != 61.5 || len(doc.Vitals.CPU.Busy) != 0 {
 		t.Errorf("vitals %+v", doc.Vitals)

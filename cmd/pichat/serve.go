@@ -68,7 +68,9 @@ func (a *app) serve(ctx context.Context, c *config.Serve) error {
 	}
 	sink := newLogSink(a.stderr, a.journal())
 	defer sink.Close()
-	s, err := a.newServer(c, listener, a.serveLogger(c.LogLevel, sink))
+	log := a.serveLogger(c.LogLevel, sink)
+	log.Info("starting", "version", version, "program", half.Reason, "flavour", llamacpp.Engine().Flavour)
+	s, err := a.newServer(c, listener, log)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -111,6 +113,7 @@ func (a *app) newServer(c *config.Serve, listener net.Listener, log *slog.Logger
 		Service:       s.service,
 		Vitals:        s.sampler,
 		Version:       version,
+		Program:       program(),
 		Hostname:      hostname,
 		AllowHosts:    c.AllowHost,
 		Addresses:     bestFirst(s.urls),
@@ -123,6 +126,12 @@ func (a *app) newServer(c *config.Serve, listener net.Listener, log *slog.Logger
 		Logger:        s.log,
 	})
 	return s, err
+}
+
+// program is what /status says of the program itself, as version does.
+func program() web.Program {
+	e := llamacpp.Engine()
+	return web.Program{Runs: half.Reason, LlamaCpp: e.Version + " " + e.Commit, Flavour: e.Flavour}
 }
 
 func (s *server) scripted() bool { return s.config.Backend == "scripted" }
