@@ -89,7 +89,7 @@ pi-verify: ## verify and measure the pichat that runs there, PI='pi@host …' (S
 	@SECONDS_OF_WRITING='$(SECONDS)' scripts/pi-verify.sh $(PI)
 
 .PHONY: deploy-test
-deploy-test: engine ## deploy to a scratch target over a throw-away sshd, break it, build there
+deploy-test: engine model ## deploy to a scratch target over a throw-away sshd, break it, build there
 	@DEPLOY_TEST=1 $(GO) test -count=1 -timeout 10m -run '^TestDeploy|^TestBuildOnPi' $(if $(V),-v )./scripts
 
 .PHONY: dist-amd64

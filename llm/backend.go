@@ -129,7 +129,7 @@ func (b *Batch) Add(t Token, position, sequence int, output bool) int {
 
 // ModelInfo describes a loaded model and its context.
 type ModelInfo struct {
-	Name          string // as people call it, e.g. "SmolLM2 135M Instruct"
+	Name          string // as people call it, by package modelname, e.g. "SmolLM2 135M Instruct"
 	File          string // base name of the model file; "" for a scripted backend
 	Architecture  string // as GGUF names it, e.g. "llama"
 	Quantization  string // e.g. "Q4_1"

@@ -47,8 +47,11 @@ holder() {
 # yes_if COMMAND prints yes if the command succeeds, else nothing.
 yes_if() { if "$@"; then echo yes; fi; }
 
-# is_current tells whether the build to deploy is the one that runs.
-is_current() { [[ -e $opt/current/sha256 && $(<"$opt/current/sha256") == "$sha256" ]]; }
+# is_current tells whether the build to deploy is the one that runs, and still whole.
+is_current() {
+	[[ -e $opt/current/sha256 && $(<"$opt/current/sha256") == "$sha256" ]] &&
+		sha256sum --check --status <<<"$sha256  $opt/current/pichat" 2>/dev/null
+}
 
 # system_facts prints what any work there depends on.
 system_facts() {

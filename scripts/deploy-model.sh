@@ -47,17 +47,18 @@ install_model() {
 	use_model "$models/$model_name"
 }
 
-# pull_model lets the program fetch a model of its catalogue, verified by it.
+# pull_model lets the program fetch a model of its catalogue or from an address,
+# verified by it. Its one line on standard output is where the file is.
 pull_model() {
-	local file
+	local file=$models/${model_name##*/}
 	mkdir -p "$models"
 	chmod 755 "$models"
-	touch "$opt/shipped/.pull"
-	"$opt/current/pichat" model pull "$model_name" --dir "$models" >&2 || fail "the model $model_name could not be fetched"
-	# What the pull left; a file that was there already goes by its name.
-	file=$(find "$models" -maxdepth 1 -name '*.gguf' -newer "$opt/shipped/.pull" | head -n 1)
-	[[ -n $file ]] || file=$(find "$models" -maxdepth 1 -iname "*$model_name*.gguf" | head -n 1)
-	[[ -n $file ]] || fail "the model $model_name was fetched, but no new .gguf is in ${models#"$scratch"}"
+	if [[ $model_name == *://* && -s $file ]]; then
+		say "${file##*/} is there already: no checksum is known for it, so it is taken as it is"
+	else
+		file=$("$opt/current/pichat" model pull "$model_name" --dir "$models") || fail "the model $model_name could not be fetched"
+	fi
+	[[ $file == "$models"/*.gguf && -s $file ]] || fail "the model $model_name was fetched, but what pichat says of its place is no file: '$file'"
 	chmod 644 "$file"
 	use_model "$file"
 }

@@ -74,6 +74,10 @@ choose_model() {
 	case ${MODEL:-} in
 	none) ;;
 	'') [[ -n ${facts[model]} ]] || model_name=$(model_for_board) ;;
+	*://*)
+		model_name=$MODEL
+		[[ $model_name =~ ^https?://[A-Za-z0-9._~:/%?=\&+-]+\.gguf$ ]] || fail "MODEL=$MODEL: want the http or https address of a .gguf file"
+		;;
 	*/* | *.gguf)
 		[[ -f $MODEL ]] || fail "MODEL=$MODEL: no such file here"
 		size=$(($(stat -c %s "$MODEL") / 1000))
@@ -115,9 +119,11 @@ plan() {
 		say "$target: $will copy ${binary##*/} ($(megabytes "$(stat -c %s "$binary")")) by $how to /opt/pichat/releases"
 		say "$target: $will switch from ${facts[running]:-${facts[release]:-nothing}}, on port ${facts[port]}"
 	fi
-	case $model_name in
-	'') say "$target: $will leave the model as it is" ;;
-	*.gguf) say "$target: $will copy the model $model_name ($(megabytes "$(stat -c %s "$model_file")"))" ;;
-	*) say "$target: $will let pichat fetch the model $model_name" ;;
-	esac
+	if [[ -z $model_name ]]; then
+		say "$target: $will leave the model as it is"
+	elif [[ -n $model_file ]]; then
+		say "$target: $will copy the model $model_name ($(megabytes "$(stat -c %s "$model_file")"))"
+	else
+		say "$target: $will let pichat fetch the model $model_name"
+	fi
 }

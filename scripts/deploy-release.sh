@@ -55,6 +55,7 @@ unpack() {
 	[[ ! -e $releases/$name || $(<"$releases/$name/sha256") == "$sha256" ]] || name=$version.${sha256:0:8}
 	sync -f "$tmp" # a power cut must not leave names without content
 	if [[ -e $releases/$name ]]; then
+		mv -fT "$tmp/pichat" "$releases/$name/pichat" # what is there may be damaged
 		rm -rf "$releases/$name/kit"
 		mv -T "$tmp/kit" "$releases/$name/kit"
 		rm -rf "$tmp"
@@ -80,12 +81,16 @@ install_step() {
 	say "$name runs, port $(service_port "$default_port")"
 }
 
+# whole NAME tells whether a release's program is still what was installed.
+whole() { sha256sum --check --status <<<"$(<"$releases/$1/sha256")  $releases/$1/pichat" 2>/dev/null; }
+
 rollback_step() {
 	local current to
 	current=$(linked current) to=$(linked previous)
 	[[ -n $to ]] || to=$(newest_first | grep -vxF "$current" | head -n 1) || true
 	[[ -n $current ]] || fail "nothing is deployed here"
 	[[ -n $to && $to != "$current" ]] || fail "$current is the only release here: there is nothing to go back to"
+	whole "$to" || fail "$to is damaged on the disk there (its sha256 is not the one it was installed with): nothing was switched, $current runs on. Deploy a release anew: make pi PI=HOST"
 	say "going back from $current to $to"
 	switch_to "$to"
 	say "$to runs, port $(service_port "$default_port")"

@@ -43,9 +43,27 @@ become() {
 		printf '\n' >&2
 		# -k: it must read the line below even when it remembers an earlier one.
 		sudo=(sudo -k -S -p "''")
+		check_password
 		;;
 	*) fail "$target: no root there: the login is neither root nor has sudo. Use one that has: make pi PI=pi@HOST" ;;
 	esac
+}
+
+# check_password tries the password before anything depends on it: sudo would
+# take the lines of a step for further tries.
+check_password() {
+	local words rc=0
+	printf '%s\n' "$password" | "${ssh[@]}" "$target" "LC_ALL=C ${sudo[*]} true" >/dev/null 2>"$work/words" || rc=$?
+	((rc)) || return 0
+	words=$(tr -d '\r' <"$work/words" | grep -v '^[[:space:]]*$' | tail -n 1) || true
+	case $(<"$work/words") in
+	*"not in the sudoers file"* | *"not allowed to"* | *"may not run sudo"*)
+		fail "$target: this login may not use sudo there. Nothing was changed; use one that may: make pi PI=pi@HOST ($words)" ;;
+	*"incorrect password"* | *"no password was provided"* | *"password is required"*)
+		fail "$target: sudo there does not take this password. Nothing was changed; run the same again ($words)" ;;
+	esac
+	((rc != 255)) || fail "$target: the connection was lost. Run the same again"
+	fail "$target: sudo does not work there. Nothing was changed (${words:-it says nothing more})"
 }
 
 # settings NAME... prints these variables as lines of bash.

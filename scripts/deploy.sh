@@ -8,8 +8,9 @@
 #
 # Environment:
 #   DRY_RUN=1      check the target, say what would be done, change nothing
-#   MODEL=NAME     a model of the program's catalogue, a local .gguf file, or none;
-#                  without it a target that has no model gets one fit for its board
+#   MODEL=NAME     a model of the program's catalogue, the address of a .gguf file,
+#                  a local .gguf file, or none; without it a target that has no
+#                  model gets one fit for its board
 #   PORT=N         serve there on this port (default: as before, else 80)
 #   WAIT=SECONDS   how long a new version may take to come up (default 60)
 #   OVER_DEB=1     install even where a .deb of pichat is installed
@@ -67,7 +68,14 @@ deploy_target() {
 	fi
 	pack_kit | "${ssh[@]}" "$target" "cat >$incoming/kit.tar" 2>"$work/words" || copy_failed $?
 	remote install_step deploy-release.sh "${run_it[@]}" || fail "$target: not deployed"
-	give_model || say "$target: pichat is deployed, but the model is missing. To try again: make pi PI=$target MODEL=${MODEL:-$model_name}"
+	give_model || no_model
+}
+
+# no_model says what is left where a model could not be had.
+no_model() {
+	local left="pichat is deployed and goes on with the model it had"
+	[[ -n ${facts[model]} ]] || left="pichat is deployed, but has no model: its page says so"
+	say "$target: $left. To try again: make pi PI=$target MODEL=${MODEL:-$model_name}"
 }
 
 # give_model copies or pulls the model that choose_model of deploy-plan.sh chose.

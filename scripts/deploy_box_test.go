@@ -24,6 +24,9 @@ type box struct {
 	env  string // more of its environment, as NAME=value, with a space before each
 	ssh  string // the SSH client and its options
 	sshd int    // its pid
+	// login is who logs in, where it is not the one who runs the test; dir holds
+	// what is known of it, and the stand-ins.
+	login, dir string
 }
 
 // units are what the deployed clone ships; tests change them.
@@ -33,14 +36,14 @@ const (
 	shippedEnv     = "PICHAT_MODEL=/srv/pichat/models/default.gguf\n#PICHAT_SLOTS=2\n"
 )
 
-// newBox starts a target below root, a board with 8 GB unless the test changes it.
-func newBox(t *testing.T, root string) *box {
+// newBox starts a target below root, a board with 8 GB unless the test changes
+// it. env is added to the environment of those who log in.
+func newBox(t *testing.T, root string, env ...string) *box {
 	t.Helper()
-	bin, err := filepath.Abs("testdata/deploy/bin")
-	if err != nil {
-		t.Fatal(err)
+	b := &box{root: root}
+	for _, e := range env {
+		b.env += " " + e
 	}
-	b := &box{root: root, port: freePort(t), dirs: bin + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 	b.start(t)
 	return b
 }
@@ -48,6 +51,12 @@ func newBox(t *testing.T, root string) *box {
 // start lays out the board and begins to serve SSH.
 func (b *box) start(t *testing.T) {
 	t.Helper()
+	if b.port == "" {
+		b.port = freePort(t)
+	}
+	if b.dirs == "" {
+		b.dirs = b.standIns(t) + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	}
 	shell, err := os.ReadFile("/bin/sh")
 	if err != nil {
 		t.Fatal(err)
@@ -65,31 +74,43 @@ func (b *box) start(t *testing.T) {
 // serveSSH starts the sshd, with keys made for it alone.
 func (b *box) serveSSH(t *testing.T) {
 	t.Helper()
-	dir, port := t.TempDir(), freePort(t)
+	dir, port := openDir(t), freePort(t)
 	for _, key := range []string{"host", "user", "stranger"} {
 		run(t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, key))
 	}
-	write(t, filepath.Join(dir, "sshd_config"), fmt.Sprintf(`ListenAddress 127.0.0.1:%s
-HostKey %s/host
+	write(t, filepath.Join(dir, "sshd_config"), fmt.Sprintf(`ListenAddress 127.0.0.1:%[1]s
+HostKey %[2]s/host
 AuthorizedKeysFile %[2]s/user.pub
 StrictModes no
 UsePAM no
-PasswordAuthentication no
+PasswordAuthentication %[3]s
 KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password
 PidFile none
-SetEnv DEPLOY_ROOT=%s HOME=%[3]s PATH=%s%s
-`, port, dir, b.root, b.dirs, b.env))
-	common := fmt.Sprintf("  HostName 127.0.0.1\n  Port %s\n  IdentityFile %s/user\n", port, dir)
+SetEnv DEPLOY_ROOT=%[4]s HOME=%[4]s PATH=%[5]s%[6]s
+`, port, dir, map[bool]string{false: "no", true: "yes"}[b.login != ""], b.root, b.dirs, b.env))
+	user := ""
+	if b.login != "" {
+		user = "  User " + b.login + "\n"
+	}
+	common := user + fmt.Sprintf("  HostName 127.0.0.1\n  Port %s\n  IdentityFile %s/user\n", port, dir)
 	write(t, filepath.Join(dir, "ssh_config"), fmt.Sprintf(`Host box
-%s
+%[1]s
+Host typed
+%[1]s  PubkeyAuthentication no
+  NumberOfPasswordPrompts 1
 Host stranger
   HostName 127.0.0.1
-  Port %s
-  IdentityFile %s/stranger
+  Port %[2]s
+  IdentityFile %[3]s/stranger
+Host unmet
+  HostName 127.0.0.1
+  Port %[2]s
+  UserKnownHostsFile /dev/null
+  StrictHostKeyChecking yes
 Host closed
   HostName 127.0.0.1
-  Port %s
+  Port %[4]s
 Host nowhere
   HostName no-such-host.invalid
 Host *
@@ -104,7 +125,7 @@ Host *
 			t.Fatal(err)
 		}
 	}
-	sshd := exec.Command("/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(dir, "sshd_config"))
+	sshd := b.daemon(filepath.Join(dir, "sshd_config"))
 	log, err := os.Create(filepath.Join(dir, "sshd.log"))
 	if err != nil {
 		t.Fatal(err)
@@ -130,6 +151,29 @@ Host *
 		}
 		return err == nil
 	})
+}
+
+// standIns is the folder of what only a real machine has.
+func (b *box) standIns(t *testing.T) string {
+	t.Helper()
+	if b.login != "" {
+		return filepath.Join(b.dir, "bin")
+	}
+	bin, err := filepath.Abs("testdata/deploy/bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
+
+// openDir makes a folder that another login can look into.
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func (b *box) path(name string) string { return filepath.Join(b.root, name) }

@@ -50,6 +50,31 @@ func testDamagedPart(t *testing.T, d *deployer) {
 	b.serves(t, "v1.0.2-test")
 }
 
+// A card that goes bad takes what lies on it: a damaged release is never switched to.
+func testDamagedRelease(t *testing.T, d *deployer) {
+	b, clone := d.running(t)
+	b.deploys(t, clone)
+	pid := b.pid()
+	damage := func(link string) {
+		path := b.path("opt/pichat/" + link + "/pichat")
+		write(t, path+".bad", read(t, path)[:1e6])
+		if err := os.Rename(path+".bad", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damage("previous")
+	wantText(t, fails(t, b.deploy(clone, nil, "--rollback", "box")), "v1.0.1-test is damaged on the disk", "nothing was switched", "v1.0.2-test runs on")
+	damage("current")
+	wantText(t, b.deploys(t, clone), "will copy")
+	if read(t, b.path("opt/pichat/current/pichat")) != read(t, filepath.Join(clone, "dist/pichat-linux-arm64")) {
+		t.Error("the damaged program is still there")
+	}
+	b.serves(t, "v1.0.2-test")
+	if b.pid() != pid {
+		t.Error("the running version was restarted")
+	}
+}
+
 func testDiskFull(t *testing.T, d *deployer) {
 	if os.Getuid() != 0 {
 		t.Skip("mounting a small disk takes root")
@@ -166,6 +191,7 @@ func testLogins(t *testing.T, d *deployer) {
 	for host, words := range map[string][]string{
 		"stranger": {"the login was refused", "Permission denied (publickey)"},
 		"closed":   {"the connection was refused", "Connection refused"},
+		"unmet":    {"its host key is not known here yet", "Run 'ssh unmet' once"},
 		"nowhere":  {"unknown host", "Could not resolve hostname"},
 	} {
 		got := fails(t, b.deploy(clone, nil, host))
@@ -183,6 +209,7 @@ const puller = `#!/bin/bash
 if [[ $1 == model ]]; then
 	[[ $3 != unreachable ]] || { echo 'no network' >&2; exit 1; }
 	echo GGUF >"$5/$3-Q4.gguf"
+	echo "$5/$3-Q4.gguf"
 	exit
 fi
 [[ ${MODEL_OF_SETTINGS-} != *bad* ]] || { echo 'cannot load this'; exit 1; }
@@ -213,12 +240,13 @@ func testPull(t *testing.T, d *deployer) {
 		if err := os.Remove(b.path("srv/pichat/models/default.gguf")); err != nil {
 			t.Fatal(err)
 		}
+		wantText(t, b.deploys(t, clone, "MODEL=unreachable"), "no network", "has no model: its page says so")
 		wantText(t, b.deploys(t, clone), "the model is "+tt.want+"-Q4.gguf")
 		wantText(t, read(t, b.path("etc/pichat/pichat.env")), "PICHAT_MODEL=/srv/pichat/models/"+tt.want+"-Q4.gguf", "#PICHAT_SLOTS=2")
 		b.serves(t, "v1.0.1-test")
 
 		env := read(t, b.path("etc/pichat/pichat.env"))
-		wantText(t, b.deploys(t, clone, "MODEL=unreachable"), "no network", "the model is missing", "make pi PI=box MODEL=unreachable")
+		wantText(t, b.deploys(t, clone, "MODEL=unreachable"), "no network", "goes on with the model it had", "make pi PI=box MODEL=unreachable")
 		wantText(t, b.deploys(t, clone, "MODEL=bad", "WAIT=2"), "does not load bad-Q4.gguf", "cannot load this", "as they were before")
 		if got := read(t, b.path("etc/pichat/pichat.env")); got != env {
 			t.Errorf("after a bad model the settings are %q, want %q", got, env)
@@ -253,7 +281,7 @@ func testLocalModel(t *testing.T, d *deployer) {
 	b.deploys(t, clone)
 	b.write(t, "fault/cut", "")
 	got := b.deploys(t, clone, "MODEL="+model)
-	wantText(t, got, "this build is there already", "the copy was cut off", "pichat is deployed, but the model is missing")
+	wantText(t, got, "this build is there already", "the copy was cut off", "pichat is deployed and goes on with the model it had")
 	b.serves(t, "v1.0.2-test")
 	wantText(t, b.deploys(t, clone, "MODEL="+model), "going on with the copy", "the model is mine.gguf")
 	if read(t, b.path("srv/pichat/models/mine.gguf")) != read(t, model) {

@@ -22,10 +22,10 @@ type deployer struct {
 // It takes openssh-server and rsync; `make deploy-test` insists on them.
 func TestDeploy(t *testing.T) {
 	t.Parallel()
-	for _, need := range []string{"/usr/sbin/sshd", "rsync", "ss", "../build/engine/lib/libllama.a"} {
+	for _, need := range []string{"/usr/sbin/sshd", "rsync", "ss", "../build/engine/lib/libllama.a", "../models/" + pulledFile} {
 		if _, err := exec.LookPath(need); err != nil && !exists(need) {
 			if os.Getenv("DEPLOY_TEST") != "" {
-				t.Fatalf("%s is not here: apt-get install openssh-server rsync iproute2, then make engine", need)
+				t.Fatalf("%s is not here: apt-get install openssh-server rsync iproute2, then make engine model", need)
 			}
 			t.Skipf("%s is not here", need)
 		}
@@ -38,11 +38,13 @@ func TestDeploy(t *testing.T) {
 	d := newDeployer(t)
 	for name, test := range map[string]func(*testing.T, *deployer){
 		"update and rollback": testUpdate, "dry run": testDryRun, "through sudo": testSudo,
-		"the same build again": testAgain, "three releases": testKeepsThree, "owner's edits": testEdits,
+		"sudo asks for a password": testSudoPassword,
+		"the same build again":     testAgain, "three releases": testKeepsThree, "owner's edits": testEdits,
 		"cut by rsync": testCutRsync, "cut by ssh": testCutSSH, "damaged part": testDamagedPart,
 		"disk full": testDiskFull, "crash at start": testCrash, "first one crashes": testFirstCrash,
 		"refusals": testRefusals, "logins": testLogins, "several targets": testSeveral,
-		"damaged file": testDamagedFile, "model of the catalogue": testPull, "local model": testLocalModel,
+		"damaged file": testDamagedFile, "damaged release": testDamagedRelease, "model of the catalogue": testPull, "local model": testLocalModel,
+		"pulls from the catalogue": testPullsCatalogue, "pulls from an address": testPullsAddress, "pull faults": testPullFaults,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -88,14 +88,23 @@ func wanted(c sysmon.CPU) float64 {
 	return 0
 }
 
+// throttleModel says of what has been only what is not said of now.
 func throttleModel(t sysmon.Throttle) views.ThrottleModel {
+	const (
+		wasWeak = "The supply voltage was too low for a while: use the board's own power supply and a short, thick cable."
+		wasHot  = "It was too hot for a while: a fan, a heat sink or a cooler place keeps its pace."
+	)
+	unless := func(now bool, text string) string {
+		if now {
+			return ""
+		}
+		return text
+	}
 	return views.ThrottleModel{
 		Now: heldModel(t.Now,
 			"The supply voltage is too low: use the board's own power supply and a short, thick cable.",
 			"The board slows down to stay cool: give it a fan or a heat sink, or a cooler place."),
-		SinceBoot: heldModel(t.SinceBoot,
-			"The supply voltage was too low for a while: use the board's own power supply and a short, thick cable.",
-			"It was too hot for a while: a fan, a heat sink or a cooler place keeps its pace."),
+		SinceBoot: heldModel(t.SinceBoot, unless(t.Now.Supply(), wasWeak), unless(t.Now.Heat(), wasHot)),
 	}
 }
 
@@ -110,7 +119,7 @@ func heldModel(l sysmon.Limits, supply, heat string) views.HeldModel {
 	if l.Heat() {
 		remedies = append(remedies, heat)
 	}
-	m.Remedy = strings.Join(remedies, " ")
+	m.Remedy = strings.TrimSpace(strings.Join(remedies, " "))
 	return m
 }
 

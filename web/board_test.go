@@ -35,6 +35,7 @@ func TestThrottlingOnThePage(t *testing.T) {
 		"a weak supply":  {sysmon.DecodeThrottled(0x50005, "vcio"), []string{"under-voltage and throttled", "voltage is too low"}, []string{"stay cool"}},
 		"heat":           {sysmon.DecodeThrottled(0x80008, "vcio"), []string{"soft temperature limit", "give it a fan"}, []string{"supply voltage"}},
 		"both":           {sysmon.DecodeThrottled(0xD000D, "vcio"), []string{"voltage is too low", "give it a fan"}, nil},
+		"hot, was weak":  {sysmon.DecodeThrottled(0xF000E, "vcio"), []string{"give it a fan", "was too low for a while"}, []string{"is too low", "too hot for a while"}},
 		"only once":      {sysmon.DecodeThrottled(0x50000, "vcio"), []string{">no<", "under-voltage and throttled", "was too low for a while"}, []string{"is too low"}},
 		"partly known":   {partly, []string{"no under-voltage", "n/a"}, []string{">no<"}},
 		"nothing to ask": {sysmon.UnknownThrottle("no firmware here"), []string{"no firmware here"}, []string{">no<"}},

@@ -172,7 +172,8 @@ func TestReadyFollowsTheModel(t *testing.T) {
 func TestStatusLeavesUnknownOut(t *testing.T) {
 	snap := sysmon.Snapshot{At: time.Now()}
 	snap.CPU.TempCelsius = sysmon.Measured(61.5, "test")
-	b := newBox(t, boxConfig{fake: fakellm.Config{Slots: 3, Window: 512}, web: Config{Vitals: sysmon.Fixed(snap), Build: Build{Flavour: "a76"}}})
+	b := newBox(t, boxConfig{fake: fakellm.Config{Slots: 3, Window: 512}, web: Config{
+		Vitals: sysmon.Fixed(snap), Build: Build{Program: "Cortex-A76, by --cpu=native", Flavour: "a76"}}})
 	_, body := b.get("/status")
 	var doc struct {
 		Version string
@@ -195,8 +196,8 @@ func TestStatusLeavesUnknownOut(t *testing.T) {
 	if doc.Version != "v1-test" || doc.Engine.Slots != 3 || doc.Model.ContextWindow != 512 || doc.Model.Meta.Slots != 3 {
 		t.Errorf("got %s", body)
 	}
-	if len(doc.Build) != 1 || doc.Build["flavour"] != "a76" {
-		t.Errorf("build %+v, want the flavour alone", doc.Build)
+	if len(doc.Build) != 2 || doc.Build["flavour"] != "a76" || doc.Build["program"] != "Cortex-A76, by --cpu=native" {
+		t.Errorf("build %+v, want what is known alone", doc.Build)
 	}
 	if doc.Vitals.CPU.Temp["value"] != 61.5 || len(doc.Vitals.CPU.Busy) != 0 {
 		t.Errorf("vitals %+v", doc.Vitals)

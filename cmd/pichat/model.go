@@ -22,7 +22,10 @@ func (a *app) modelInfo(c *config.ModelInfo) error {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
-	row("calls itself", "%s", info.Name)
+	row("name", "%s", info.Name)
+	if info.OwnName != "" && info.OwnName != info.Name {
+		row("calls itself", "%q", info.OwnName)
+	}
 	row("file", "%s, %s", info.Path, boot.Bytes(info.SizeBytes))
 	row("architecture", "%s, %d layers, embeddings of %d", info.Architecture, info.Layers, info.EmbeddingLength)
 	row("parameters", "%s", boot.Count(info.Parameters))

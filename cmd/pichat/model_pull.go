@@ -15,7 +15,8 @@ import (
 	"pichat/llm/gguf"
 )
 
-// modelPull fetches a model of the catalogue, or from an address.
+// modelPull fetches a model of the catalogue, or from an address. Its only line
+// on standard output is the file's path, for scripts; all else is for people.
 func (a *app) modelPull(ctx context.Context, c *config.ModelPull) error {
 	file, err := wanted(c)
 	if err != nil {
@@ -47,11 +48,12 @@ func (a *app) modelPull(ctx context.Context, c *config.ModelPull) error {
 	if result.Already {
 		verb = "there already, and whole"
 	}
-	fmt.Fprintf(a.stdout, "%s: %s, %s\n", result.Path, verb, boot.Bytes(result.Bytes))
+	fmt.Fprintf(a.stderr, "%s: %s, %s\n", result.Path, verb, boot.Bytes(result.Bytes))
 	if file.SHA256 == "" {
-		fmt.Fprintf(a.stdout, "sha256, not compared with anything: %s\n", result.SHA256)
+		fmt.Fprintf(a.stderr, "sha256, not compared with anything: %s\n", result.SHA256)
 	}
-	_, err = fmt.Fprint(a.stdout, howToServe(result.Path, c.Folder))
+	fmt.Fprint(a.stderr, howToServe(result.Path, c.Folder))
+	_, err = fmt.Fprintln(a.stdout, result.Path)
 	return err
 }
 

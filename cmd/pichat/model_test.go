@@ -64,12 +64,13 @@ func TestPullAndRemoveAModelOfTheCatalogue(t *testing.T) {
 	if err := a.modelPull(t.Context(), pull); err != nil {
 		t.Fatalf("%v\n%s", err, errs)
 	}
-	for _, want := range []string{path + ": fetched, 98.4 MB", "pichat serve --model " + path, "PICHAT_MODEL=" + path} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in:\n%s", want, out)
-		}
+	if out.String() != path+"\n" {
+		t.Errorf("a script reads %q, want the path alone", out)
 	}
-	for _, want := range []string{"it needs about", "Q4_1", "100 %, 98.4 MB of 98.4 MB"} {
+	for _, want := range []string{
+		"it needs about", "Q4_1", "100 %, 98.4 MB of 98.4 MB",
+		path + ": fetched, 98.4 MB", "pichat serve --model " + path, "PICHAT_MODEL=" + path,
+	} {
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("no %q in:\n%s", want, errs)
 		}
@@ -78,8 +79,11 @@ func TestPullAndRemoveAModelOfTheCatalogue(t *testing.T) {
 		t.Errorf("asked for %s, want %s", asked, want)
 	}
 	asked = ""
-	if err := a.modelPull(t.Context(), pull); err != nil || asked != "" || !strings.Contains(out.String(), "there already") {
-		t.Errorf("once more: %v, asked %q\n%s", err, asked, out)
+	if err := a.modelPull(t.Context(), pull); err != nil || asked != "" || !strings.Contains(errs.String(), "there already") {
+		t.Errorf("once more: %v, asked %q\n%s", err, asked, errs)
+	}
+	if out.String() != path+"\n"+path+"\n" {
+		t.Errorf("once more a script reads %q", out)
 	}
 	if err := a.modelRemove(&config.ModelRm{Name: catalogue.Default, Folder: folder}); err != nil || !strings.Contains(out.String(), "removed, 98.4 MB freed") {
 		t.Errorf("rm: %v\n%s", err, out)

@@ -68,7 +68,9 @@ func (a *app) serve(ctx context.Context, c *config.Serve) error {
 	}
 	sink := newLogSink(a.stderr, a.journal())
 	defer sink.Close()
-	s, err := a.newServer(c, listener, a.serveLogger(c.LogLevel, sink))
+	log := a.serveLogger(c.LogLevel, sink)
+	log.Info("starting", "version", version, "program", half.Reason, "flavour", llamacpp.Engine().Flavour)
+	s, err := a.newServer(c, listener, log)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -131,7 +133,7 @@ func (a *app) newServer(c *config.Serve, listener net.Listener, log *slog.Logger
 func build() web.Build {
 	e := llamacpp.Engine()
 	return web.Build{
-		Program: half.Reason, LlamaCPP: e.Version + " (" + e.Commit + ")", Flavour: e.Flavour,
+		Program: half.Reason, LlamaCPP: e.Version + " " + e.Commit, Flavour: e.Flavour,
 		FeaturesUsed: e.FeaturesUsed, FeaturesMissed: e.FeaturesMissed,
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 	"go.uber.org/goleak"
 
+	"pichat/cmd/pichat/handover"
 	"pichat/web/wire"
 )
 
@@ -157,7 +158,17 @@ func (p *page) until(types ...string) (last frame, text string) {
 func TestServeAScript(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	defer http.DefaultClient.CloseIdleConnections()
+	defer func(was handover.Half) { half = was }(half)
+	half.Reason = "baseline, by --cpu=baseline"
 	s := serveInside(t, "--backend", "scripted", "--pace", "1000")
+	// What may explain a pace comes first of all.
+	eventually(t, "a line in the log", func() bool { return strings.Contains(s.stderr.String(), "\n") })
+	if first, _, _ := strings.Cut(s.stderr.String(), "\n"); !strings.Contains(first, `program="baseline, by --cpu=baseline"`) || !strings.Contains(first, "flavour=") {
+		t.Errorf("the log begins with %s", first)
+	}
+	if _, body := get(t, s.url+"/status"); !strings.Contains(body, `"program":"baseline, by --cpu=baseline"`) || !strings.Contains(body, `"flavour":"`) {
+		t.Errorf("/status does not say which program runs: %s", body)
+	}
 	if status, body := get(t, s.url+"/healthz"); status != 200 || !strings.Contains(body, version) {
 		t.Errorf("/healthz: %d %s", status, body)
 	}

@@ -35,7 +35,7 @@ func TestHelp(t *testing.T) {
 
 func TestDoctorOnAGoodMachine(t *testing.T) {
 	r := runInside(t.Context(), t, "", "doctor", "--model", model(t, smolLM), "--listen", "127.0.0.1:0", "--slots", "1", "--context", "1024")
-	for _, want := range []string{"SmolLM2", "loaded and wrote in a process of its own", "1 slots x 1024 tokens", "llama.cpp", "CPU uses", "threads", "127.0.0.1:0 is free"} {
+	for _, want := range []string{"SmolLM2 135M Instruct\n", "loaded and wrote in a process of its own", "1 slots x 1024 tokens", "llama.cpp", "CPU uses", "threads", "127.0.0.1:0 is free"} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("no %q in\n%s", want, r.stdout)
 		}
@@ -54,7 +54,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 
 func TestModelInfo(t *testing.T) {
 	r := runInside(t.Context(), t, "", "model", "info", "--slots", "4", model(t, smolLM))
-	for _, want := range []string{"SmolLM2", "llama", "Q4_1", "135 M", "8192 tokens", "its own", "4 slots x 4096 tokens"} {
+	for _, want := range []string{"name           SmolLM2 135M Instruct\n", `calls itself   "Smollm2 135M 8k`, "llama", "Q4_1", "135 M", "8192 tokens", "its own", "4 slots x 4096 tokens"} {
 		if r.status != statusOK || !strings.Contains(r.stdout, want) {
 			t.Errorf("no %q in %+v", want, r)
 		}

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
-	"strings"
 
 	parser "github.com/gpustack/gguf-parser-go"
+
+	"pichat/llm/modelname"
 )
 
 // Bounds of what llama.cpp's loader asserts (a file beyond them ends the
@@ -111,16 +111,14 @@ func (h *header) describe(path string, size int64, arch string, t traits) (*Info
 		}
 	}
 	for key, into := range map[string]*string{
-		"general.name": &info.Name, "general.license": &info.License, "tokenizer.chat_template": &info.ChatTemplate,
+		"general.name": &info.OwnName, "general.license": &info.License, "tokenizer.chat_template": &info.ChatTemplate,
 	} {
 		var err error
 		if *into, err = h.text(key); err != nil {
 			return nil, err
 		}
 	}
-	if strings.TrimSpace(info.Name) == "" {
-		info.Name = strings.TrimSuffix(filepath.Base(path), ".gguf")
-	}
+	info.Name = modelname.Display(path, info.OwnName)
 	for _, n := range []struct {
 		key         string
 		into        *int

@@ -17,7 +17,8 @@ var ErrModelInvalid = errors.New("model file cannot be used")
 type Info struct {
 	Path         string
 	SizeBytes    uint64 // of the file, or of all files of a split model
-	Name         string // as its makers call it; else the file's name
+	Name         string // as people call it, by package modelname
+	OwnName      string // as the file calls itself (general.name); "" where it does not
 	Architecture string // as GGUF names it, e.g. "llama"
 	Parameters   uint64 // number of weights
 	Quantization string // e.g. "Q4_1"

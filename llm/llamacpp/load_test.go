@@ -213,20 +213,6 @@ func TestCloseGivesMemoryBack(t *testing.T) {
 	}
 }
 
-func TestModelName(t *testing.T) {
-	for _, tt := range []struct{ path, name, want string }{
-		{"/m/SmolLM2-135M-Instruct.Q4_1.gguf", "Smollm2 135M 8k Lc100K Mix1 Ep2", "SmolLM2 135M Instruct"},
-		{"qwen2.5-0.5b-instruct-q4_k_m.gguf", "x", "qwen2.5 0.5b instruct"},
-		{"Llama-3.2-1B-Instruct-UD-Q4_K_XL.gguf", "", "Llama 3.2 1B Instruct"},
-		{"model.gguf", "Tiny Talker", "Tiny Talker"},
-		{"model.gguf", "", "model"},
-	} {
-		if got := modelName(tt.path, tt.name); got != tt.want {
-			t.Errorf("modelName(%q, %q) = %q, want %q", tt.path, tt.name, got, tt.want)
-		}
-	}
-}
-
 func TestQuantization(t *testing.T) {
 	for ftype, want := range map[string]string{
 		"Q4_1": "Q4_1", "Q4_K - Medium": "Q4_K_M", "(guessed) Q3_K - Small": "Q3_K_S", "Q3_K - Large": "Q3_K_L",

@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unsafe"
 
 	"pichat/llm"
+	"pichat/llm/modelname"
 )
 
 // Meta is what a model file says about its chat format.
@@ -31,7 +31,7 @@ func (m *Model) Info() llm.ModelInfo { return m.info }
 
 func (l *loader) info() llm.ModelInfo {
 	info := llm.ModelInfo{
-		Name:           modelName(l.config.Path, metaString(l.model, "general.name")),
+		Name:           modelname.Display(l.config.Path, metaString(l.model, "general.name")),
 		File:           filepath.Base(l.config.Path),
 		Architecture:   metaString(l.model, "general.architecture"),
 		Quantization:   quantization(C.GoString(&l.raw.ftype[0])),
@@ -51,23 +51,6 @@ func (l *loader) info() llm.ModelInfo {
 		info.FileBytes = uint64(st.Size())
 	}
 	return info
-}
-
-var (
-	sizeLabel   = regexp.MustCompile(`(?i)[0-9](\.[0-9]+)?[mb]\b`)
-	quantSuffix = regexp.MustCompile(`(?i)[-._](q[0-9]|iq[0-9]|tq[0-9]|f16|f32|bf16|mxfp4|ud-).*$`)
-)
-
-// modelName returns what people call a model. Names inside of files are often
-// those of a training run ("Smollm2 135M 8k Lc100K Mix1 Ep2"), so a file name
-// that tells the model's size is preferred ("SmolLM2 135M Instruct").
-func modelName(path, name string) string {
-	stem := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-	stem = quantSuffix.ReplaceAllString(stem, "")
-	if name == "" || sizeLabel.MatchString(stem) {
-		return strings.Join(strings.FieldsFunc(stem, func(r rune) bool { return r == '-' || r == '_' }), " ")
-	}
-	return name
 }
 
 // quantization turns llama.cpp's "Q4_K - Medium" into the usual "Q4_K_M".

@@ -140,7 +140,7 @@ func take(browser context.Context, url string, s shot, file string) error {
 	if err := chromedp.Do(ctx, media, chromedp.EmulateViewport(s.width, s.height), chromedp.Navigate(url),
 		wait(`document.documentElement.dataset.connected === "yes"`),
 		wait(`/\d\s*%/.test(document.getElementById("board").textContent)`), // two readings make a CPU share
-		chromedp.SendKeys("#message", question), enter,
+		chromedp.SendKeys("#message", question), key("Enter", 13, "\r"),
 		wait(s.until)); err != nil {
 		return err
 	}
@@ -148,20 +148,26 @@ func take(browser context.Context, url string, s shot, file string) error {
 	if err != nil {
 		return err
 	}
+	// A reply that goes on would slow the next picture's.
+	if err := chromedp.Do(ctx, key("Escape", 27, ""), wait(`document.querySelector(".verdict")`)); err != nil {
+		return err
+	}
 	return os.WriteFile(file, picture, 0o644)
 }
 
-// enter presses the key as a keyboard does: it writes its text only if the page
+// key presses a key as a keyboard does: it writes its text only if the page
 // does not prevent it.
-func enter(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-	var none chromedp.Void
-	key := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: "Enter", WindowsVirtualKeyCode: 13, Text: "\r"}
-	if _, err := cdp.Call(ctx, t, input.DispatchKeyEvent, key); err != nil {
+func key(name string, code int64, text string) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		var none chromedp.Void
+		event := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: name, WindowsVirtualKeyCode: code, Text: text}
+		if _, err := cdp.Call(ctx, t, input.DispatchKeyEvent, event); err != nil {
+			return none, err
+		}
+		event.Type, event.Text = input.DispatchKeyEventTypeKeyUp, ""
+		_, err := cdp.Call(ctx, t, input.DispatchKeyEvent, event)
 		return none, err
 	}
-	key.Type, key.Text = input.DispatchKeyEventTypeKeyUp, ""
-	_, err := cdp.Call(ctx, t, input.DispatchKeyEvent, key)
-	return none, err
 }
 
 // wait polls a condition on the page.

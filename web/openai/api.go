@@ -10,11 +10,10 @@ package openai
 import (
 	"log/slog"
 	"net/http"
-	"path"
-	"strings"
 	"time"
 
 	"pichat/llm"
+	"pichat/llm/modelname"
 	"pichat/llm/reader"
 	"pichat/web/fault"
 )
@@ -115,14 +114,8 @@ func Describe(info llm.ModelInfo) ModelDoc {
 	}
 }
 
-// ModelID is the name that clients know a model by: its file's, without the
-// ending.
-func ModelID(info llm.ModelInfo) string {
-	if info.File != "" {
-		return strings.TrimSuffix(path.Base(info.File), ".gguf")
-	}
-	return strings.ReplaceAll(strings.ToLower(info.Name), " ", "-")
-}
+// ModelID is the name that clients know a model by, as package modelname has it.
+func ModelID(info llm.ModelInfo) string { return modelname.ID(info.File, info.Name) }
 
 // Models answers GET /v1/models with the one model, or with why there is none
 // yet.

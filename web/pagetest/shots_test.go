@@ -100,7 +100,7 @@ func states() []state {
 // holdBack is a board that heat and a weak supply slow down.
 func holdBack(m *views.PageModel) {
 	held := views.HeldModel{Known: true, Limits: []string{"under-voltage", "throttled"}, Remedy: "The supply voltage is too low: use the board's own power supply and a short, thick cable."}
-	m.Board.Throttle = views.ThrottleModel{Now: held, SinceBoot: held}
+	m.Board.Throttle = views.ThrottleModel{Now: held, SinceBoot: views.HeldModel{Known: true, Limits: held.Limits}}
 	m.Board.ClockHz.Value, m.Board.ClockOfHz = 1e9, 2.4e9
 	m.Board.Timeline.Held = []views.HeldSpan{{From: .2, To: .26, Began: true}, {From: .62, To: 1, Began: true, TempCelsius: views.Point{Value: 81, Known: true}}}
 }

@@ -21,12 +21,18 @@ import (
 // and its URL.
 func wholeServer(t *testing.T, fake fakellm.Config) (string, *llm.Engine) {
 	t.Helper()
+	return serverOn(t, fake, sysmon.Fixed(sysmon.Snapshot{At: time.Now(), CPU: sysmon.CPU{TempCelsius: sysmon.Measured(51.5, "test")}}))
+}
+
+// serverOn is wholeServer on a board of these readings.
+func serverOn(t *testing.T, fake fakellm.Config, board web.Vitals) (string, *llm.Engine) {
+	t.Helper()
 	service := &llm.Service{}
 	engine := llm.NewEngine(llm.EngineConfig{Backend: fakellm.New(fake), Template: fakellm.Template{}, QueueLimit: 8, MaxTokens: 3000})
 	service.SetReady(engine)
 	server, err := web.New(web.Config{
 		Service: service, Hostname: "testbox", Version: "test", Tick: 200 * ms,
-		Vitals: sysmon.Fixed(sysmon.Snapshot{At: time.Now(), CPU: sysmon.CPU{TempCelsius: sysmon.Measured(51.5, "test")}}),
+		Vitals: board,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -70,7 +70,8 @@ type HeldModel struct {
 	Known  bool
 	Reason string
 	Clear  []string
-	// Remedy says what to do about Limits; empty when there are none.
+	// Remedy says what to do about Limits; empty when there are none, or when
+	// the same is said of now.
 	Remedy string
 }
 

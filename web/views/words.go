@@ -1,7 +1,6 @@
 package views
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -101,8 +100,10 @@ func (m HeldModel) sentence() string {
 	return ""
 }
 
-// remedy is what to do: about now, else about what has been.
-func (m ThrottleModel) remedy() string { return cmp.Or(m.Now.Remedy, m.SinceBoot.Remedy) }
+// remedy is what to do: about now, then about what has been.
+func (m ThrottleModel) remedy() string {
+	return strings.TrimSpace(m.Now.Remedy + " " + m.SinceBoot.Remedy)
+}
 
 // clock words a clock, "2.40", and what was asked for where it is well below
 // that: "1.00 of 2.40".

@@ -72,7 +72,7 @@ Examples:
 
 // Help gives examples.
 func (ModelPull) Help() string {
-	return `The file's own header is read first and held against memory and disk. A download that was cut goes on where it was. Only a whole file that is what it should be gets its name.
+	return `The file's own header is read first and held against memory and disk. A download that was cut goes on where it was. Only a whole file that is what it should be gets its name. Standard output has one line, the path of the file; all else goes to standard error.
 
 Examples:
 

@@ -57,7 +57,7 @@ func (c Config) model(ctx context.Context) []Finding {
 	info, plan := candidate.Info, candidate.Plan
 	findings := []Finding{
 		{"file", fmt.Sprintf("%s, %s", candidate.Path, boot.Bytes(info.SizeBytes)), OK, ""},
-		{"calls itself", info.Name, OK, ""},
+		{"name", info.Name, OK, ""},
 		{"kind", fmt.Sprintf("%s, %s, %s parameters", info.Architecture, info.Quantization, boot.Count(info.Parameters)), OK, ""},
 	}
 	if err := c.Boot.Prober.Check(ctx, candidate.Path); err != nil {
