@@ -35,7 +35,7 @@ func (e *Engine) dropCancelled(now time.Time) {
 func (e *Engine) admit() (taken bool) {
 	for len(e.queue) > 0 {
 		slot := chooseSlot(e.idleSlots(), e.queue[0].prompt)
-		if slot < 0 {
+		if slot < 0 || !e.mayStart(e.queue[0]) {
 			break
 		}
 		j := e.queue[0]
@@ -76,9 +76,7 @@ func (e *Engine) start(s *slot, j *job) {
 	e.orders++
 	j.order, j.started, j.sampler = e.orders, now, sampler
 	j.reply.timings.Queue = now.Sub(j.arrival)
-	first, _ := e.config.Backend.SequenceSpan(s.seq)
-	keep := reusable(commonPrefix(s.kept, j.prompt), len(s.kept), len(j.prompt), e.info, first)
-	if err := e.trim(s, keep); err != nil {
+	if err := e.keepPrefix(s, j); err != nil {
 		s.job = j
 		e.release(s, FinishError, err, now)
 		return
@@ -86,6 +84,16 @@ func (e *Engine) start(s *slot, j *job) {
 	s.job, s.decoding, s.lastUsed = j, false, j.order
 	j.reply.timings.CachedTokens = len(s.kept)
 	e.sendProgress(s)
+}
+
+// keepPrefix leaves in a slot's memory what serves the job.
+func (e *Engine) keepPrefix(s *slot, j *job) error {
+	if j.request.Exclusive {
+		return e.emptySlots()
+	}
+	first, _ := e.config.Backend.SequenceSpan(s.seq)
+	keep := reusable(commonPrefix(s.kept, j.prompt), len(s.kept), len(j.prompt), e.info, first)
+	return e.trim(s, keep)
 }
 
 // trim cuts a slot's memory to its first n positions; where the model cannot,
@@ -122,6 +130,7 @@ func (e *Engine) release(s *slot, finish Finish, err error, now time.Time) {
 		e.hold.observe(now.Sub(j.started))
 	}
 	e.end(j, finish, err, now)
+	e.boundIdle()
 }
 
 // end closes a job wherever it was.

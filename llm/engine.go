@@ -24,6 +24,10 @@ type EngineConfig struct {
 	// its next token because a prompt is read beside it; 0 means two intervals
 	// of the target reader, 2/11 s.
 	StallBudget time.Duration
+	// IdleTokens is how many tokens the slots that serve nobody keep at most
+	// together, for chats that may go on; 0 means 8192. Each costs every
+	// decode step a little: 8,000 of them some 15 % with the default model.
+	IdleTokens int
 	// ProgressEvery is how often a prompt that is read alone tells how far it
 	// is, and the longest a cancelled one goes on without interruption; 0
 	// means 1 s.
@@ -43,6 +47,9 @@ func (c EngineConfig) withDefaults() EngineConfig {
 	}
 	if c.StallBudget == 0 {
 		c.StallBudget = 2 * time.Second / 11
+	}
+	if c.IdleTokens == 0 {
+		c.IdleTokens = 8192
 	}
 	if c.ProgressEvery == 0 {
 		c.ProgressEvery = time.Second

@@ -40,7 +40,11 @@ type Request struct {
 	// Thinking switches the reasoning of a model whose template knows it; nil
 	// leaves the template's default.
 	Thinking *bool
-	Sampling Sampling
+	// Exclusive serves the request alone, with fixed threads and prompt chunks
+	// and nothing kept from before, so that the same request with the same seed
+	// gives the same text each time. It empties what all slots keep.
+	Exclusive bool
+	Sampling  Sampling
 }
 
 // Sampling says how tokens are picked. The zero value is greedy.

@@ -13,9 +13,13 @@ func (e *Engine) step() bool {
 	e.scratch.views = e.scratch.views[:0]
 	for i := range e.slots {
 		s := &e.slots[i]
-		v := slotView{decoding: s.decoding, left: s.left()}
+		v := slotView{decoding: s.decoding}
 		if s.job != nil {
 			v.order = s.job.order
+		}
+		if s.left() > 0 {
+			v.follows = e.sharePrefix(s)
+			v.left = s.left()
 		}
 		e.scratch.views = append(e.scratch.views, v)
 	}
@@ -32,6 +36,9 @@ func (e *Engine) step() bool {
 // streams by the stall budget, alone by how often progress is told.
 func (e *Engine) limits() chunkLimits {
 	batch := e.info.BatchTokens
+	if e.exclusive() {
+		return chunkLimits{batch: batch, alone: min(exclusiveChunk, batch)}
+	}
 	return chunkLimits{
 		batch:  batch,
 		shared: e.prefill.chunk(e.config.StallBudget, batch),

@@ -24,6 +24,7 @@ type stub struct {
 	kept     map[int]int // length of each sequence
 	batches  []string    // "p32" or "d2": kind and size of each batch
 	samplers int         // open ones
+	copies   int
 }
 
 const stubEOG Token = 256
@@ -75,10 +76,34 @@ func (s *stub) Evaluate(ctx context.Context, b *Batch) error {
 	return nil
 }
 
+// promptTokens is how many tokens steps with prompts in them had.
+func (s *stub) promptTokens() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.batches {
+		var size int
+		if _, err := fmt.Sscanf(b, "p%d", &size); err == nil {
+			n += size
+		}
+	}
+	return n
+}
+
 func (s *stub) TrimSequence(seq, from int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept[seq] = min(s.kept[seq], from)
+	return nil
+}
+
+func (s *stub) CopySequence(from, to, n int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n > s.kept[from] || s.kept[to] != 0 {
+		s.t.Errorf("copy %d of sequence %d, which holds %d, to %d, which holds %d", n, from, s.kept[from], to, s.kept[to])
+	}
+	s.kept[to] = n
+	s.copies++
 	return nil
 }
 
