@@ -119,6 +119,7 @@ func (e *Engine) sendProgress(s *slot) {
 		CachedTokens: j.reply.timings.CachedTokens,
 		Done:         len(s.kept),
 		Estimate:     e.prefill.estimate(len(j.prompt) - len(s.kept)),
+		LeftOut:      j.leftOut,
 	})
 }
 

@@ -179,19 +179,20 @@ func (e *Engine) prepare(r Request, arrival time.Time) (*job, error) {
 	if r.ID == "" {
 		r.ID = newID()
 	}
-	template := e.config.Template.Info()
-	text, inThought, stops := Text{Parts: []string{r.Prompt}}, false, r.Stop
+	template, stops := e.config.Template.Info(), r.Stop
+	var (
+		prompt  Prompt
+		tokens  []Token
+		leftOut int
+		err     error
+	)
 	if len(r.Messages) > 0 {
-		prompt, err := e.config.Template.Render(r.Messages, r.Thinking)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrInvalidRequest, err)
-		}
-		text, inThought = Text{Parts: prompt.Parts, Special: true}, prompt.InThought
+		prompt, tokens, leftOut, err = e.prompt(r)
 		stops = append(append([]string(nil), stops...), template.Stop...)
 	} else {
 		template = TemplateInfo{} // a bare completion has no turns and no tags
+		tokens, err = e.config.Backend.Tokenize(Text{Parts: []string{r.Prompt}})
 	}
-	tokens, err := e.config.Backend.Tokenize(text)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidRequest, err)
 	}
@@ -201,11 +202,8 @@ func (e *Engine) prepare(r Request, arrival time.Time) (*job, error) {
 	if len(tokens) >= e.info.Window { // the reply needs room for one at least
 		return nil, &ContextError{PromptTokens: len(tokens), Window: e.info.Window}
 	}
-	j := &job{request: r, prompt: tokens, maxTokens: r.MaxTokens, arrival: arrival, stream: NewStream(r.ID)}
-	if j.maxTokens == 0 {
-		j.maxTokens = e.config.MaxTokens
-	}
-	j.reply = reply{stream: j.stream, arrival: arrival, hold: holdback{stops: stops}, split: newThoughtSplitter(template, inThought)}
+	j := &job{request: r, prompt: tokens, leftOut: leftOut, maxTokens: e.replyCap(r), arrival: arrival, stream: NewStream(r.ID)}
+	j.reply = reply{stream: j.stream, arrival: arrival, hold: holdback{stops: stops}, split: newThoughtSplitter(template, prompt.InThought)}
 	j.reply.timings.PromptTokens = len(tokens)
 	return j, nil
 }

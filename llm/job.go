@@ -10,6 +10,7 @@ import (
 type job struct {
 	request   Request
 	prompt    []Token
+	leftOut   int // messages of the chat that were too many
 	maxTokens int
 	stream    *Stream
 	arrival   time.Time

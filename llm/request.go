@@ -29,6 +29,9 @@ type Request struct {
 	ID string
 	// Messages is the chat, oldest first. Prompt is used when it is empty.
 	Messages []Message
+	// TrimHistory leaves out the oldest turns of a chat that has become too long
+	// for the window, instead of refusing it: see Prefilling.LeftOut.
+	TrimHistory bool
 	// Prompt is a bare completion without a chat template. Special tokens
 	// spelled in it stay text.
 	Prompt string
