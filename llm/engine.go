@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"pichat/llm/policy"
 )
 
 // EngineConfig configures an Engine. Backend and Template are needed; the
@@ -18,6 +20,18 @@ type EngineConfig struct {
 	Template Template
 	// QueueLimit is how many requests may wait for a slot; 0 means 32.
 	QueueLimit int
+	// ClientLimit is how many requests of one client may be served or wait; 0
+	// means three quarters of all that can.
+	ClientLimit int
+	// MaxWait refuses requests that would wait longer for a slot; 0 means 5
+	// minutes, less than 0 none.
+	MaxWait time.Duration
+	// Pace is the target reader's, in tokens/s: no more streams run at once
+	// than keep it; 0 means 11.
+	Pace float64
+	// Learned is what ScheduleStatus said in an earlier run with the same model,
+	// threads and machine; the zero value when there was none.
+	Learned policy.Snapshot
 	// MaxTokens caps replies that ask for no cap; 0 means 1024.
 	MaxTokens int
 	// StallBudget is how much longer than alone a running stream may wait for
@@ -41,6 +55,12 @@ type EngineConfig struct {
 func (c EngineConfig) withDefaults() EngineConfig {
 	if c.QueueLimit == 0 {
 		c.QueueLimit = 32
+	}
+	if c.MaxWait == 0 {
+		c.MaxWait = 5 * time.Minute
+	}
+	if !(c.Pace > 0) {
+		c.Pace = 11
 	}
 	if c.MaxTokens == 0 {
 		c.MaxTokens = 1024
@@ -71,8 +91,9 @@ type Engine struct {
 	inbox     chan *job        // accepted, not yet seen by Run; never full
 	wake      chan struct{}    // holds one token when Run should look around
 	tags      map[Token]string // control tokens that mark reasoning, and their text
-	inflight  atomic.Int64     // accepted and not done
+	gate      *gate            // counts what is accepted and not done
 	status    atomic.Pointer[Status]
+	scheduled atomic.Pointer[ScheduleStatus]
 	interrupt interrupter
 	timer     ComputeTimer // the backend; nil when it is none
 	ticker    Ticker       // likewise
@@ -82,13 +103,13 @@ type Engine struct {
 
 	// The rest belongs to Run's goroutine.
 	slots   []slot
-	queue   []*job // first come first served
+	queue   []*job // in the order of their arrival
 	orders  uint64 // admissions so far
 	batch   Batch
 	scratch scratch
-	prefill speed
-	hold    average // how long a reply holds its slot
+	plan    *schedule
 	steps   uint64
+	cached  uint64 // prompt tokens that needed no evaluation
 	records chan record
 }
 
@@ -115,6 +136,15 @@ func NewEngine(c EngineConfig) *Engine {
 		wake:    make(chan struct{}, 1),
 		slots:   make([]slot, info.Slots),
 		records: make(chan record, 64),
+	}
+	limit := c.ClientLimit
+	if limit == 0 {
+		limit = max(1, cap(e.inbox)*3/4)
+	}
+	e.gate = newGate(cap(e.inbox), limit, c.MaxWait)
+	var err error
+	if e.plan, err = newSchedule(c, info.Slots); err != nil {
+		c.Logger.Warn("what was learned before is not used", "err", err)
 	}
 	e.timer, _ = c.Backend.(ComputeTimer)
 	e.ticker, _ = c.Backend.(Ticker)
@@ -161,16 +191,15 @@ func (e *Engine) Generate(ctx context.Context, r Request) (*Stream, error) {
 	if e.closed {
 		return nil, ErrClosed
 	}
-	if e.inflight.Add(1) > int64(cap(e.inbox)) {
-		e.inflight.Add(-1)
-		return nil, fmt.Errorf("%w: %d requests are being served or wait already: try again later", ErrQueueFull, cap(e.inbox))
+	if err := e.gate.enter(r.Client); err != nil {
+		return nil, err
 	}
 	j.unwatch = context.AfterFunc(ctx, func() {
 		j.cancelled.Store(true)
 		e.interrupt.check()
 		e.nudge()
 	})
-	e.inbox <- j // inflight keeps room for it
+	e.inbox <- j // the gate keeps room for it
 	return j.stream, nil
 }
 
@@ -232,7 +261,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		e.receive()
 		e.dropCancelled(time.Now())
-		if e.admit() {
+		if e.admit(time.Now()) {
 			e.publish() // the first chunk of a prompt may take a while
 		}
 		if !e.step() {
@@ -299,6 +328,7 @@ func (e *Engine) publish() {
 		st.Compute = e.timer.ComputeTime()
 	}
 	e.status.Store(&st)
+	e.publishSchedule(time.Now())
 }
 
 // newID makes a request id: 16 hexadecimal digits.

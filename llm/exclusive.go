@@ -14,17 +14,6 @@ func (e *Engine) exclusive() bool {
 	return false
 }
 
-// mayStart tells whether a request may be served beside those that are: an
-// exclusive one only when there are none, and none beside an exclusive one.
-func (e *Engine) mayStart(j *job) bool {
-	for i := range e.slots {
-		if o := e.slots[i].job; o != nil && (o.request.Exclusive || j.request.Exclusive) {
-			return false
-		}
-	}
-	return true
-}
-
 // emptySlots forgets what the slots keep; none may be serving.
 func (e *Engine) emptySlots() error {
 	for i := range e.slots {

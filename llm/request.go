@@ -27,6 +27,9 @@ type Message struct {
 type Request struct {
 	// ID names the request in logs and answers; "" lets the engine pick one.
 	ID string
+	// Client is whom it comes from, an address or the name of a key: one client
+	// cannot take all there is while others wait. "" is nobody in particular.
+	Client string
 	// Messages is the chat, oldest first. Prompt is used when it is empty.
 	Messages []Message
 	// TrimHistory leaves out the oldest turns of a chat that has become too long

@@ -41,8 +41,8 @@ func (e *Engine) limits() chunkLimits {
 	}
 	return chunkLimits{
 		batch:  batch,
-		shared: e.prefill.chunk(e.config.StallBudget, batch),
-		alone:  e.prefill.chunk(e.config.ProgressEvery, batch),
+		shared: chunk(e.plan.curve, e.config.StallBudget, batch),
+		alone:  chunk(e.plan.curve, e.config.ProgressEvery, batch),
 	}
 }
 
@@ -121,13 +121,6 @@ func (e *Engine) run(parts []part) error {
 	return e.config.Backend.Evaluate(ctx, &e.batch)
 }
 
-// learn takes the prefill speed from steps that only read prompts.
-func (e *Engine) learn(parts []part, took time.Duration) {
-	if parts[0].prefill { // running streams come first in a plan
-		e.prefill.observe(e.batch.Len(), took)
-	}
-}
-
 // advance moves a slot on after its part has been evaluated.
 func (e *Engine) advance(s *slot, p part, output int, now time.Time) {
 	j := s.job
@@ -138,7 +131,7 @@ func (e *Engine) advance(s *slot, p part, output int, now time.Time) {
 			return
 		}
 		j.reply.timings.Prefill = now.Sub(j.started)
-		s.decoding = true
+		s.decoding, j.decodingSince = true, now
 	} else {
 		s.kept = append(s.kept, j.next)
 	}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"pichat/llm/policy"
 )
 
 // stub is a backend whose tokens are bytes, so that characters are split over
@@ -26,6 +28,9 @@ type stub struct {
 	samplers int         // open ones
 	copies   int
 }
+
+// quick is a machine on which two streams keep ahead of every reader.
+var quick = policy.Snapshot{Sizes: []policy.SizeSnapshot{{Streams: 1, Seconds: .01, Steps: 9}, {Streams: 2, Seconds: .011, Steps: 9}}}
 
 const stubEOG Token = 256
 
@@ -206,7 +211,12 @@ type result struct {
 // collect reads a stream to its end.
 func collect(t *testing.T, s *Stream) result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	return collectWithin(t, s, 20*time.Second)
+}
+
+func collectWithin(t *testing.T, s *Stream, limit time.Duration) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	var r result
 	for {
