@@ -32,6 +32,8 @@ var rules = []rule{
 		"the domain knows no adapter: no C, no HTTP, no template language, no sensors"},
 	{"llm/reader", nil, "the reader's measures are formulas on durations"},
 	{"llm/llamacpp", []string{"pichat/llm", "C"}, "the one place that knows C"},
+	{"llm/policy", nil, "decisions are functions of plain values: no clock, no goroutine, no engine"},
+	{"llm/policy/sim", []string{"pichat/llm/policy", "pichat/llm/reader"}, "the simulator runs the policies on made-up traffic, without an engine"},
 	{"llm/fakellm", []string{"pichat/llm"}, "a stand-in must not drag in what it stands in for"},
 	{"llm/backendtest", []string{"pichat/llm"}, "one suite for every backend, so it knows none"},
 	{"llm/enginebench", nil, "a comparison of the engine with the binding, in its tests"},
