@@ -125,6 +125,7 @@ func (e *Engine) release(s *slot, finish Finish, err error, now time.Time) {
 	s.job, s.decoding = nil, false
 	if finish != FinishError && finish != FinishCancelled {
 		e.plan.replies.Observe(j.sampled)
+		e.plan.prompts.Observe(len(j.prompt) - j.reply.timings.CachedTokens)
 	}
 	e.cached += uint64(j.reply.timings.CachedTokens)
 	e.plan.memory++

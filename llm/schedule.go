@@ -18,7 +18,8 @@ type schedule struct {
 	began   time.Time // the policy's time counts from here
 	curve   *policy.Curve
 	policy  *policy.Adaptive
-	replies policy.Replies
+	replies policy.Replies // lengths of replies
+	prompts policy.Replies // and of prompts, as far as they were evaluated
 	memory  uint64 // counts changes of what slots keep beyond their own growth
 	last    policy.Reason
 
@@ -124,7 +125,10 @@ func (e *Engine) predictNewcomer(v policy.View) {
 			w.next = d
 		}
 	}
-	if d, _, _ := e.plan.policy.Accept(v, policy.Waiting{Arrival: v.Now, Reply: e.plan.replies.Left(e.config.MaxTokens)}); d > 0 {
+	typical := policy.Waiting{
+		Arrival: v.Now, Prompt: e.plan.prompts.Left(e.info.Window), Reply: e.plan.replies.Left(e.config.MaxTokens),
+	}
+	if d, _, _ := e.plan.policy.Accept(v, typical); d > 0 {
 		w.newcomer = d
 	}
 	e.gate.predict(w)
