@@ -28,7 +28,7 @@ var rules = []rule{
 		"the command wires everything and parses flags; nothing else does"},
 	{"cmd/pichat/supervise", []string{"pichat/llm", "github.com/coreos/go-systemd/v22"}, "the one place that speaks to systemd"},
 	{"cmd/pichat/licences", nil, "a text and nothing else"},
-	{"llm", []string{"pichat/llm"},
+	{"llm", []string{"pichat/llm", "pichat/llm/policy"},
 		"the domain knows no adapter: no C, no HTTP, no template language, no sensors"},
 	{"llm/reader", nil, "the reader's measures are formulas on durations"},
 	{"llm/llamacpp", []string{"pichat/llm", "C"}, "the one place that knows C"},

@@ -21,7 +21,7 @@ type EngineConfig struct {
 	// QueueLimit is how many requests may wait for a slot; 0 means 32.
 	QueueLimit int
 	// ClientLimit is how many requests of one client may be served or wait; 0
-	// means three quarters of all that can.
+	// leaves an eighth of the queue to others.
 	ClientLimit int
 	// MaxWait refuses requests that would wait longer for a slot; 0 means 5
 	// minutes, less than 0 none.
@@ -139,7 +139,7 @@ func NewEngine(c EngineConfig) *Engine {
 	}
 	limit := c.ClientLimit
 	if limit == 0 {
-		limit = max(1, cap(e.inbox)*3/4)
+		limit = info.Slots + c.QueueLimit - c.QueueLimit/8
 	}
 	e.gate = newGate(cap(e.inbox), limit, c.MaxWait)
 	var err error

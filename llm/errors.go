@@ -50,6 +50,8 @@ func (e *ContextError) Error() string {
 // QueueError says why a request may not wait. It matches ErrQueueFull.
 type QueueError struct {
 	Reason string
+	// OfClient is set when the limit is that of one client, and not of all.
+	OfClient bool
 	// RetryAfter is when to try again; at least 1 s.
 	RetryAfter time.Duration
 }

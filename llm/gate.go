@@ -39,7 +39,7 @@ func (g *gate) enter(client string) error {
 		return &QueueError{Reason: fmt.Sprintf("%d requests are being served or wait already", g.total), RetryAfter: max(g.waits.next, time.Second)}
 	case client != "" && g.clients[client] >= g.perClient:
 		return &QueueError{Reason: fmt.Sprintf("%d requests from your address are being served or wait already, the most that one may have", g.clients[client]),
-			RetryAfter: max(g.waits.next, time.Second)}
+			OfClient: true, RetryAfter: max(g.waits.next, time.Second)}
 	case g.maxWait > 0 && g.waits.newcomer > g.maxWait:
 		return &QueueError{Reason: fmt.Sprintf("the wait would be about %v, longer than the limit of %v", g.waits.newcomer.Round(time.Second), g.maxWait),
 			RetryAfter: g.waits.newcomer - g.maxWait + time.Second}

@@ -20,7 +20,7 @@ type schedule struct {
 	policy  *policy.Adaptive
 	replies policy.Replies // lengths of replies
 	prompts policy.Replies // and of prompts, as far as they were evaluated
-	memory  uint64 // counts changes of what slots keep beyond their own growth
+	memory  uint64         // counts changes of what slots keep beyond their own growth
 	last    policy.Reason
 
 	view       policy.View
