@@ -1,7 +1,7 @@
 package llm
 
 import (
-	"errors"
+	"slices"
 	"time"
 )
 
@@ -30,27 +30,22 @@ func (e *Engine) dropCancelled(now time.Time) {
 	}
 }
 
-// admit gives free slots to those who wait, first come first served, and
-// tells the others their place. It reports whether a slot was taken.
-func (e *Engine) admit() (taken bool) {
+// admit gives slots to those whom the policy lets run, and tells the others
+// their place. It reports whether a slot was taken.
+func (e *Engine) admit(now time.Time) (taken bool) {
+	e.watchPace(now)
 	for len(e.queue) > 0 {
-		slot := chooseSlot(e.idleSlots(), e.queue[0].prompt)
-		if slot < 0 {
+		d := e.plan.policy.Next(e.look(now))
+		e.plan.last = d.Reason
+		if d.Admit < 0 {
 			break
 		}
-		j := e.queue[0]
-		e.queue[0] = nil
-		e.queue = e.queue[1:]
-		e.start(&e.slots[slot], j)
+		j := e.queue[d.Admit]
+		e.queue = slices.Delete(e.queue, d.Admit, d.Admit+1)
+		e.start(&e.slots[chooseSlot(e.idleSlots(), j.prompt)], j)
 		taken = true
 	}
-	for i, j := range e.queue {
-		if place := i + 1; place != j.place {
-			j.place = place
-			wait := time.Duration(place) * e.hold.value / time.Duration(len(e.slots))
-			j.stream.Send(Queued{Place: place, Estimate: wait})
-		}
-	}
+	e.tellQueue(now)
 	return taken
 }
 
@@ -76,16 +71,25 @@ func (e *Engine) start(s *slot, j *job) {
 	e.orders++
 	j.order, j.started, j.sampler = e.orders, now, sampler
 	j.reply.timings.Queue = now.Sub(j.arrival)
-	first, _ := e.config.Backend.SequenceSpan(s.seq)
-	keep := reusable(commonPrefix(s.kept, j.prompt), len(s.kept), len(j.prompt), e.info, first)
-	if err := e.trim(s, keep); err != nil {
+	if err := e.keepPrefix(s, j); err != nil {
 		s.job = j
 		e.release(s, FinishError, err, now)
 		return
 	}
 	s.job, s.decoding, s.lastUsed = j, false, j.order
+	e.plan.memory++
 	j.reply.timings.CachedTokens = len(s.kept)
 	e.sendProgress(s)
+}
+
+// keepPrefix leaves in a slot's memory what serves the job.
+func (e *Engine) keepPrefix(s *slot, j *job) error {
+	if j.request.Exclusive {
+		return e.emptySlots()
+	}
+	first, _ := e.config.Backend.SequenceSpan(s.seq)
+	keep := reusable(commonPrefix(s.kept, j.prompt), len(s.kept), len(j.prompt), e.info, first)
+	return e.trim(s, keep)
 }
 
 // trim cuts a slot's memory to its first n positions; where the model cannot,
@@ -110,7 +114,8 @@ func (e *Engine) sendProgress(s *slot) {
 		PromptTokens: len(j.prompt),
 		CachedTokens: j.reply.timings.CachedTokens,
 		Done:         len(s.kept),
-		Estimate:     e.prefill.estimate(len(j.prompt) - len(s.kept)),
+		Estimate:     estimate(e.plan.curve, len(j.prompt)-len(s.kept)),
+		LeftOut:      j.leftOut,
 	})
 }
 
@@ -118,10 +123,14 @@ func (e *Engine) sendProgress(s *slot) {
 func (e *Engine) release(s *slot, finish Finish, err error, now time.Time) {
 	j := s.job
 	s.job, s.decoding = nil, false
-	if !errors.Is(err, ErrClosed) && finish != FinishCancelled {
-		e.hold.observe(now.Sub(j.started))
+	if finish != FinishError && finish != FinishCancelled {
+		e.plan.replies.Observe(j.sampled)
+		e.plan.prompts.Observe(len(j.prompt) - j.reply.timings.CachedTokens)
 	}
+	e.cached += uint64(j.reply.timings.CachedTokens)
+	e.plan.memory++
 	e.end(j, finish, err, now)
+	e.boundIdle()
 }
 
 // end closes a job wherever it was.
@@ -132,6 +141,6 @@ func (e *Engine) end(j *job, finish Finish, err error, now time.Time) {
 	}
 	j.unwatch()
 	j.reply.end(finish, err, now)
-	e.inflight.Add(-1)
+	e.gate.leave(j.request.Client)
 	e.record(j, finish, err)
 }

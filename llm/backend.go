@@ -54,6 +54,12 @@ type Backend interface {
 	// an error where the model cannot remove a part; from 0 always succeeds.
 	TrimSequence(seq, from int) error
 
+	// CopySequence makes the first n positions of sequence from the beginning
+	// of sequence to as well, which must be empty. The two share the memory, so
+	// it costs next to nothing. It returns an error where a model cannot: where
+	// ModelInfo.CanShare is false.
+	CopySequence(from, to, n int) error
+
 	// SequenceSpan returns the first and last position kept for a sequence,
 	// -1 and -1 when there is none. Models with a sliding window may have
 	// first > 0.
@@ -66,6 +72,11 @@ type Backend interface {
 	// Close frees the context and the model. Nothing may be called after it.
 	Close() error
 }
+
+// CanShare tells whether sequences of the model may share memory. Recurrent
+// state belongs to one sequence; the small memory of a sliding window frees
+// only cells that no second sequence holds, so that shared ones would fill it.
+func (i ModelInfo) CanShare() bool { return !i.Recurrent && i.SlidingWindow == 0 }
 
 // ComputeTimer is a Backend that knows the CPU time its callers have spent
 // computing. It may be called from any goroutine.

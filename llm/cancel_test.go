@@ -194,7 +194,7 @@ func TestSamplingFailure(t *testing.T) {
 // Case N8: the end comes in prefill, in decode and in the queue; everyone is told.
 func TestShutdown(t *testing.T) {
 	b, step := blocked(t, 2)
-	e := NewEngine(EngineConfig{Backend: b, Template: plainTemplate{}})
+	e := NewEngine(EngineConfig{Backend: b, Template: plainTemplate{}, Learned: quick})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() { ended <- e.Run(ctx) }()

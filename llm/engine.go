@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"pichat/llm/policy"
 )
 
 // EngineConfig configures an Engine. Backend and Template are needed; the
@@ -18,12 +20,28 @@ type EngineConfig struct {
 	Template Template
 	// QueueLimit is how many requests may wait for a slot; 0 means 32.
 	QueueLimit int
+	// ClientLimit is how many requests of one client may be served or wait; 0
+	// leaves an eighth of the queue to others.
+	ClientLimit int
+	// MaxWait refuses requests that would wait longer for a slot; 0 means 5
+	// minutes, less than 0 none.
+	MaxWait time.Duration
+	// Pace is the target reader's, in tokens/s: no more streams run at once
+	// than keep it; 0 means 11.
+	Pace float64
+	// Learned is what ScheduleStatus said in an earlier run with the same model,
+	// threads and machine; the zero value when there was none.
+	Learned policy.Snapshot
 	// MaxTokens caps replies that ask for no cap; 0 means 1024.
 	MaxTokens int
 	// StallBudget is how much longer than alone a running stream may wait for
 	// its next token because a prompt is read beside it; 0 means two intervals
 	// of the target reader, 2/11 s.
 	StallBudget time.Duration
+	// IdleTokens is how many tokens the slots that serve nobody keep at most
+	// together, for chats that may go on; 0 means 8192. Each costs every
+	// decode step a little: 8,000 of them some 15 % with the default model.
+	IdleTokens int
 	// ProgressEvery is how often a prompt that is read alone tells how far it
 	// is, and the longest a cancelled one goes on without interruption; 0
 	// means 1 s.
@@ -38,11 +56,20 @@ func (c EngineConfig) withDefaults() EngineConfig {
 	if c.QueueLimit == 0 {
 		c.QueueLimit = 32
 	}
+	if c.MaxWait == 0 {
+		c.MaxWait = 5 * time.Minute
+	}
+	if !(c.Pace > 0) {
+		c.Pace = 11
+	}
 	if c.MaxTokens == 0 {
 		c.MaxTokens = 1024
 	}
 	if c.StallBudget == 0 {
 		c.StallBudget = 2 * time.Second / 11
+	}
+	if c.IdleTokens == 0 {
+		c.IdleTokens = 8192
 	}
 	if c.ProgressEvery == 0 {
 		c.ProgressEvery = time.Second
@@ -64,8 +91,9 @@ type Engine struct {
 	inbox     chan *job        // accepted, not yet seen by Run; never full
 	wake      chan struct{}    // holds one token when Run should look around
 	tags      map[Token]string // control tokens that mark reasoning, and their text
-	inflight  atomic.Int64     // accepted and not done
+	gate      *gate            // counts what is accepted and not done
 	status    atomic.Pointer[Status]
+	scheduled atomic.Pointer[ScheduleStatus]
 	interrupt interrupter
 	timer     ComputeTimer // the backend; nil when it is none
 	ticker    Ticker       // likewise
@@ -75,13 +103,13 @@ type Engine struct {
 
 	// The rest belongs to Run's goroutine.
 	slots   []slot
-	queue   []*job // first come first served
+	queue   []*job // in the order of their arrival
 	orders  uint64 // admissions so far
 	batch   Batch
 	scratch scratch
-	prefill speed
-	hold    average // how long a reply holds its slot
+	plan    *schedule
 	steps   uint64
+	cached  uint64 // prompt tokens that needed no evaluation
 	records chan record
 }
 
@@ -108,6 +136,15 @@ func NewEngine(c EngineConfig) *Engine {
 		wake:    make(chan struct{}, 1),
 		slots:   make([]slot, info.Slots),
 		records: make(chan record, 64),
+	}
+	limit := c.ClientLimit
+	if limit == 0 {
+		limit = info.Slots + c.QueueLimit - c.QueueLimit/8
+	}
+	e.gate = newGate(cap(e.inbox), limit, c.MaxWait)
+	var err error
+	if e.plan, err = newSchedule(c, info.Slots); err != nil {
+		c.Logger.Warn("what was learned before is not used", "err", err)
 	}
 	e.timer, _ = c.Backend.(ComputeTimer)
 	e.ticker, _ = c.Backend.(Ticker)
@@ -154,16 +191,15 @@ func (e *Engine) Generate(ctx context.Context, r Request) (*Stream, error) {
 	if e.closed {
 		return nil, ErrClosed
 	}
-	if e.inflight.Add(1) > int64(cap(e.inbox)) {
-		e.inflight.Add(-1)
-		return nil, fmt.Errorf("%w: %d requests are being served or wait already: try again later", ErrQueueFull, cap(e.inbox))
+	if err := e.gate.enter(r.Client); err != nil {
+		return nil, err
 	}
 	j.unwatch = context.AfterFunc(ctx, func() {
 		j.cancelled.Store(true)
 		e.interrupt.check()
 		e.nudge()
 	})
-	e.inbox <- j // inflight keeps room for it
+	e.inbox <- j // the gate keeps room for it
 	return j.stream, nil
 }
 
@@ -172,19 +208,20 @@ func (e *Engine) prepare(r Request, arrival time.Time) (*job, error) {
 	if r.ID == "" {
 		r.ID = newID()
 	}
-	template := e.config.Template.Info()
-	text, inThought, stops := Text{Parts: []string{r.Prompt}}, false, r.Stop
+	template, stops := e.config.Template.Info(), r.Stop
+	var (
+		prompt  Prompt
+		tokens  []Token
+		leftOut int
+		err     error
+	)
 	if len(r.Messages) > 0 {
-		prompt, err := e.config.Template.Render(r.Messages, r.Thinking)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrInvalidRequest, err)
-		}
-		text, inThought = Text{Parts: prompt.Parts, Special: true}, prompt.InThought
+		prompt, tokens, leftOut, err = e.prompt(r)
 		stops = append(append([]string(nil), stops...), template.Stop...)
 	} else {
 		template = TemplateInfo{} // a bare completion has no turns and no tags
+		tokens, err = e.config.Backend.Tokenize(Text{Parts: []string{r.Prompt}})
 	}
-	tokens, err := e.config.Backend.Tokenize(text)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidRequest, err)
 	}
@@ -194,11 +231,8 @@ func (e *Engine) prepare(r Request, arrival time.Time) (*job, error) {
 	if len(tokens) >= e.info.Window { // the reply needs room for one at least
 		return nil, &ContextError{PromptTokens: len(tokens), Window: e.info.Window}
 	}
-	j := &job{request: r, prompt: tokens, maxTokens: r.MaxTokens, arrival: arrival, stream: NewStream(r.ID)}
-	if j.maxTokens == 0 {
-		j.maxTokens = e.config.MaxTokens
-	}
-	j.reply = reply{stream: j.stream, arrival: arrival, hold: holdback{stops: stops}, split: newThoughtSplitter(template, inThought)}
+	j := &job{request: r, prompt: tokens, leftOut: leftOut, maxTokens: e.replyCap(r), arrival: arrival, stream: NewStream(r.ID)}
+	j.reply = reply{stream: j.stream, arrival: arrival, hold: holdback{stops: stops}, split: newThoughtSplitter(template, prompt.InThought)}
 	j.reply.timings.PromptTokens = len(tokens)
 	return j, nil
 }
@@ -227,7 +261,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		e.receive()
 		e.dropCancelled(time.Now())
-		if e.admit() {
+		if e.admit(time.Now()) {
 			e.publish() // the first chunk of a prompt may take a while
 		}
 		if !e.step() {
@@ -294,6 +328,7 @@ func (e *Engine) publish() {
 		st.Compute = e.timer.ComputeTime()
 	}
 	e.status.Store(&st)
+	e.publishSchedule(time.Now())
 }
 
 // newID makes a request id: 16 hexadecimal digits.

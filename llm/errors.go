@@ -3,6 +3,7 @@ package llm
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Sentinel errors; callers compare with errors.Is and map them to an answer
@@ -14,7 +15,9 @@ var (
 	// ErrContextFull marks a prompt that does not fit a slot's window.
 	// Errors carrying it are of type *ContextError.
 	ErrContextFull = errors.New("context window full")
-	// ErrQueueFull means that every slot is taken and the queue is at its limit.
+	// ErrQueueFull means that too many wait already, in all or from one client,
+	// or that the wait would be too long. Errors carrying it are of type
+	// *QueueError.
 	ErrQueueFull = errors.New("queue full")
 	// ErrLoading means that the model is still being loaded.
 	ErrLoading = errors.New("model is loading")
@@ -43,6 +46,22 @@ func (e *ContextError) Error() string {
 	return fmt.Sprintf("the prompt has %d tokens, but a slot's context window holds %d (prompt and reply together): shorten the chat, or start with a larger --context",
 		e.PromptTokens, e.Window)
 }
+
+// QueueError says why a request may not wait. It matches ErrQueueFull.
+type QueueError struct {
+	Reason string
+	// OfClient is set when the limit is that of one client, and not of all.
+	OfClient bool
+	// RetryAfter is when to try again; at least 1 s.
+	RetryAfter time.Duration
+}
+
+func (e *QueueError) Error() string {
+	return fmt.Sprintf("%v: %s: try again in %v", ErrQueueFull, e.Reason, e.RetryAfter.Round(time.Second))
+}
+
+// Is makes errors.Is(err, ErrQueueFull) true.
+func (e *QueueError) Is(target error) bool { return target == ErrQueueFull }
 
 // Is makes errors.Is(err, ErrContextFull) true.
 func (e *ContextError) Is(target error) bool { return target == ErrContextFull }

@@ -18,6 +18,9 @@ type Prefilling struct {
 	CachedTokens int           // kept from an earlier request of the slot
 	Done         int           // evaluated or cached so far
 	Estimate     time.Duration // until the first token; 0 when unknown
+	// LeftOut is how many messages at the beginning of the chat were left out,
+	// because the window has no room for them.
+	LeftOut int
 }
 
 // Delta carries text that has left the scheduler. Its text is valid UTF-8.

@@ -10,19 +10,27 @@ import (
 type job struct {
 	request   Request
 	prompt    []Token
+	leftOut   int // messages of the chat that were too many
 	maxTokens int
 	stream    *Stream
 	arrival   time.Time
 	cancelled atomic.Bool
 	unwatch   func() bool // stops waiting for the caller's context
 
-	place   int // last place in the queue that was told, 0 for none
+	place    int           // last place in the queue that was told, 0 for none
+	estimate time.Duration // likewise the predicted wait
+	memory   uint64        // schedule.memory + 1 when toRead was found
+	toRead   int           // prompt tokens to evaluate
+
 	order   uint64
 	started time.Time // when a slot began its prefill
 	sampler Sampler
 	reply   reply
 	next    Token // sampled, not yet evaluated; valid while decoding
 	sampled int   // tokens of the reply, end-of-generation left out
+
+	decodingSince time.Time
+	paced         int // tokens sampled when the pace was last taken
 }
 
 // slot is a serving place. It holds at most one job, and keeps its sequence's

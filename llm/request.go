@@ -27,8 +27,14 @@ type Message struct {
 type Request struct {
 	// ID names the request in logs and answers; "" lets the engine pick one.
 	ID string
+	// Client is whom it comes from, an address or the name of a key: one client
+	// cannot take all there is while others wait. "" is nobody in particular.
+	Client string
 	// Messages is the chat, oldest first. Prompt is used when it is empty.
 	Messages []Message
+	// TrimHistory leaves out the oldest turns of a chat that has become too long
+	// for the window, instead of refusing it: see Prefilling.LeftOut.
+	TrimHistory bool
 	// Prompt is a bare completion without a chat template. Special tokens
 	// spelled in it stay text.
 	Prompt string
@@ -40,7 +46,11 @@ type Request struct {
 	// Thinking switches the reasoning of a model whose template knows it; nil
 	// leaves the template's default.
 	Thinking *bool
-	Sampling Sampling
+	// Exclusive serves the request alone, with fixed threads and prompt chunks
+	// and nothing kept from before, so that the same request with the same seed
+	// gives the same text each time. It empties what all slots keep.
+	Exclusive bool
+	Sampling  Sampling
 }
 
 // Sampling says how tokens are picked. The zero value is greedy.

@@ -122,3 +122,14 @@ func (s *Service) Status() Status {
 	}
 	return Status{}
 }
+
+// Schedule returns how the generator decides; false until ready, or where it is
+// no Scheduler.
+func (s *Service) Schedule() (ScheduleStatus, bool) {
+	if g := s.generator.Load(); g != nil {
+		if sch, ok := (*g).(Scheduler); ok {
+			return sch.Schedule(), true
+		}
+	}
+	return ScheduleStatus{}, false
+}

@@ -13,9 +13,13 @@ func (e *Engine) step() bool {
 	e.scratch.views = e.scratch.views[:0]
 	for i := range e.slots {
 		s := &e.slots[i]
-		v := slotView{decoding: s.decoding, left: s.left()}
+		v := slotView{decoding: s.decoding}
 		if s.job != nil {
 			v.order = s.job.order
+		}
+		if s.left() > 0 {
+			v.follows = e.sharePrefix(s)
+			v.left = s.left()
 		}
 		e.scratch.views = append(e.scratch.views, v)
 	}
@@ -32,10 +36,13 @@ func (e *Engine) step() bool {
 // streams by the stall budget, alone by how often progress is told.
 func (e *Engine) limits() chunkLimits {
 	batch := e.info.BatchTokens
+	if e.exclusive() {
+		return chunkLimits{batch: batch, alone: min(exclusiveChunk, batch)}
+	}
 	return chunkLimits{
 		batch:  batch,
-		shared: e.prefill.chunk(e.config.StallBudget, batch),
-		alone:  e.prefill.chunk(e.config.ProgressEvery, batch),
+		shared: chunk(e.plan.curve, e.config.StallBudget, batch),
+		alone:  chunk(e.plan.curve, e.config.ProgressEvery, batch),
 	}
 }
 
@@ -114,13 +121,6 @@ func (e *Engine) run(parts []part) error {
 	return e.config.Backend.Evaluate(ctx, &e.batch)
 }
 
-// learn takes the prefill speed from steps that only read prompts.
-func (e *Engine) learn(parts []part, took time.Duration) {
-	if parts[0].prefill { // running streams come first in a plan
-		e.prefill.observe(e.batch.Len(), took)
-	}
-}
-
 // advance moves a slot on after its part has been evaluated.
 func (e *Engine) advance(s *slot, p part, output int, now time.Time) {
 	j := s.job
@@ -131,7 +131,7 @@ func (e *Engine) advance(s *slot, p part, output int, now time.Time) {
 			return
 		}
 		j.reply.timings.Prefill = now.Sub(j.started)
-		s.decoding = true
+		s.decoding, j.decodingSince = true, now
 	} else {
 		s.kept = append(s.kept, j.next)
 	}

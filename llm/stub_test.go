@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"pichat/llm/policy"
 )
 
 // stub is a backend whose tokens are bytes, so that characters are split over
@@ -24,7 +26,11 @@ type stub struct {
 	kept     map[int]int // length of each sequence
 	batches  []string    // "p32" or "d2": kind and size of each batch
 	samplers int         // open ones
+	copies   int
 }
+
+// quick is a machine on which two streams keep ahead of every reader.
+var quick = policy.Snapshot{Sizes: []policy.SizeSnapshot{{Streams: 1, Seconds: .01, Steps: 9}, {Streams: 2, Seconds: .011, Steps: 9}}}
 
 const stubEOG Token = 256
 
@@ -75,10 +81,34 @@ func (s *stub) Evaluate(ctx context.Context, b *Batch) error {
 	return nil
 }
 
+// promptTokens is how many tokens steps with prompts in them had.
+func (s *stub) promptTokens() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.batches {
+		var size int
+		if _, err := fmt.Sscanf(b, "p%d", &size); err == nil {
+			n += size
+		}
+	}
+	return n
+}
+
 func (s *stub) TrimSequence(seq, from int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept[seq] = min(s.kept[seq], from)
+	return nil
+}
+
+func (s *stub) CopySequence(from, to, n int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n > s.kept[from] || s.kept[to] != 0 {
+		s.t.Errorf("copy %d of sequence %d, which holds %d, to %d, which holds %d", n, from, s.kept[from], to, s.kept[to])
+	}
+	s.kept[to] = n
+	s.copies++
 	return nil
 }
 
@@ -181,7 +211,12 @@ type result struct {
 // collect reads a stream to its end.
 func collect(t *testing.T, s *Stream) result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	return collectWithin(t, s, 20*time.Second)
+}
+
+func collectWithin(t *testing.T, s *Stream, limit time.Duration) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	var r result
 	for {

@@ -50,6 +50,15 @@ func (s *Server) nowModel() views.NowModel {
 	if pace, ok := s.replies.Pace(); ok {
 		m.PaceTPS = views.Figure{Value: pace, Known: true}
 	}
+	sch, _ := s.config.Service.Schedule()
+	for _, t := range sch.StepTimes {
+		if t.Measured > 0 && t.Time > 0 {
+			m.Together = append(m.Together, views.TogetherModel{Answers: t.Streams, PaceTPS: 1 / t.Time.Seconds()})
+		}
+	}
+	if st.Waiting > 0 {
+		m.Why = sch.Decision
+	}
 	return m
 }
 

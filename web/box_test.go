@@ -171,6 +171,8 @@ type frame struct {
 	Timings   wire.Timings `json:"timings"`
 	Place     int          `json:"place"`
 	Done      int          `json:"done"`
+	LeftOut   int          `json:"left_out"`
+	Prompt    int          `json:"prompt_tokens"`
 	EstimateS float64      `json:"estimate_s"`
 }
 

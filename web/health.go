@@ -76,6 +76,8 @@ type engineJSON struct {
 	// PaceTPS is the mean pace of the page's running replies over the last
 	// seconds.
 	PaceTPS *float64 `json:"pace_tps,omitempty"`
+	// Schedule is left out where the engine does not show it.
+	Schedule *scheduleJSON `json:"schedule,omitempty"`
 }
 
 // status shows the whole server as one snapshot.
@@ -93,6 +95,9 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) error {
 	}
 	if pace, ok := s.replies.Pace(); ok {
 		out.Engine.PaceTPS = &pace
+	}
+	if sch, ok := s.config.Service.Schedule(); ok {
+		out.Engine.Schedule = scheduleOf(sch)
 	}
 	if out.State.Phase == llm.PhaseReady {
 		doc := openai.Describe(s.config.Service.Info())

@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"pichat/llm"
 	"pichat/llm/fakellm"
 	"pichat/sysmon"
+	"pichat/web/wire"
 )
 
 var paths = []string{"/", "/static/page.css", "/ws", "/healthz", "/readyz", "/status", "/v1/models", "/v1/chat/completions", "/nothing"}
@@ -202,6 +204,41 @@ func TestStatusLeavesUnknownOut(t *testing.T) {
 	if doc.Vitals.CPU.Temp["value"] != 61.5 || len(doc.Vitals.CPU.Busy) != 0 {
 		t.Errorf("vitals %+v", doc.Vitals)
 	}
+}
+
+// /status and the page show T(B) as it was measured, and why somebody waits.
+func TestScheduleIsShown(t *testing.T) {
+	b := newBox(t, boxConfig{fake: fakellm.Config{Slots: 2, Pace: 50, Script: fakellm.Endless("x ")}})
+	c := b.dial()
+	c.hello(nil)
+	c.ask("the-first-1", "go")
+	var doc struct {
+		Engine struct {
+			Schedule struct {
+				Decision string
+				Steps    []struct {
+					Streams, Measured int
+					Pace              float64 `json:"pace_tps"`
+				}
+				Slots []struct{ State string }
+			}
+		}
+	}
+	b.until("a step was measured", func() bool {
+		_, body := b.get("/status")
+		if err := json.Unmarshal([]byte(body), &doc); err != nil {
+			t.Fatal(err)
+		}
+		return len(doc.Engine.Schedule.Steps) > 0
+	})
+	s := doc.Engine.Schedule
+	if s.Steps[0].Pace < 35 || s.Steps[0].Pace > 55 || s.Steps[0].Measured == 0 || s.Decision != "nobody else is running" {
+		t.Errorf("schedule %+v, want about 50 tok/s with one stream", s)
+	}
+	if len(s.Slots) != 2 || s.Slots[0].State != "decode" || s.Slots[1].State != "idle" {
+		t.Errorf("slots %+v", s.Slots)
+	}
+	b.until("the page shows it", func() bool { return strings.Contains(fmt.Sprint(c.until(wire.TypeVitals).HTML), "at once: 1 at ") })
 }
 
 // Case M2: health, readiness and status never wait for the engine.

@@ -146,7 +146,7 @@ func (s *session) request(f wire.FromPage) (llm.Request, error) {
 		return llm.Request{}, llm.ErrClosed
 	}
 	var messages []llm.Message
-	request := llm.Request{Sampling: llm.DefaultSampling()}
+	request := llm.Request{Client: s.owner, Sampling: llm.DefaultSampling(), TrimHistory: true}
 	if w := f.Settings; w != nil {
 		if strings.TrimSpace(w.System) != "" {
 			messages = append(messages, llm.Message{Role: llm.RoleSystem, Content: w.System})

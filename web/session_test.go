@@ -89,6 +89,26 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// A chat longer than the window goes on without its oldest turns (case C3).
+func TestLongChatGoesOn(t *testing.T) {
+	b := newBox(t, boxConfig{fake: fakellm.Config{Window: 256, Script: fakellm.Say("fine")}})
+	c := b.dial()
+	c.hello(nil)
+	var turns []wire.Turn
+	for i := range 20 {
+		turns = append(turns, wire.Turn{Role: "user", Content: fmt.Sprintf("question %d of many words and more of them", i)},
+			wire.Turn{Role: "assistant", Content: "an answer of some words"})
+	}
+	c.send(wire.FromPage{Type: wire.TypeAsk, ID: "long-chat-1", Turns: append(turns, wire.Turn{Role: "user", Content: "and the last one?"})})
+	f := c.until(wire.TypePrefilling)
+	if f.LeftOut < 2 || f.LeftOut > 38 || f.LeftOut%2 != 0 || f.Prompt > 256 {
+		t.Errorf("%d messages were left out and %d tokens read", f.LeftOut, f.Prompt)
+	}
+	if text, _, done := c.answer("long-chat-1"); text != "fine" || done.Finish != "stop" {
+		t.Errorf("%q, %s", text, done.Finish)
+	}
+}
+
 // What a page does wrong is told, and its connection and chat go on.
 func TestBadFrames(t *testing.T) {
 	b := newBox(t, boxConfig{fake: fakellm.Config{Window: 64, Script: fakellm.Say("fine")}})

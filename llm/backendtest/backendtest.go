@@ -39,6 +39,7 @@ func Run(t *testing.T, open func(t *testing.T) llm.Backend) {
 		{"chunks", testChunks},
 		{"interleaved sequences", testInterleaved},
 		{"trim", testTrim},
+		{"copy", testCopy},
 		{"refusals", testRefusals},
 		{"refused samples", testRefusedSamples},
 		{"interrupted before", testInterruptedBefore},

@@ -130,6 +130,50 @@ func testTrim(t *testing.T, b llm.Backend) {
 	expect(t, b, write(t, b, sampler(t, b, llm.Sampling{}, prompt), 0, index, compared), want)
 }
 
+// testCopy lets a second sequence begin as the first does; each then goes on by
+// itself, and removing one leaves the other.
+func testCopy(t *testing.T, b llm.Backend) {
+	prompt := tokenize(t, b, counting)
+	if !b.Info().CanShare() {
+		feed(t, b, 0, prompt, 64)
+		if err := b.CopySequence(0, 1, 4); !errors.Is(err, llm.ErrBackend) {
+			t.Errorf("a model whose memory cannot be shared copied it with %v, want ErrBackend", err)
+		}
+		return
+	}
+	want := answer(t, b, llm.Sampling{}, prompt, compared)
+	empty(t, b)
+	common := len(prompt) / 2
+	feed(t, b, 0, prompt[:common+3], 64)
+	for name, args := range map[string][3]int{
+		"from outside": {b.Info().Slots, 1, 2}, "from a negative one": {-1, 1, 2}, "to outside": {0, b.Info().Slots, 2},
+		"to itself": {0, 0, 2}, "nothing": {0, 1, 0}, "more than there is": {0, 1, common + 4}, "from an empty one": {1, 0, 1},
+	} {
+		if err := b.CopySequence(args[0], args[1], args[2]); !errors.Is(err, llm.ErrBackend) {
+			t.Errorf("copy %s: got %v, want ErrBackend", name, err)
+		}
+	}
+	if err := b.CopySequence(0, 1, common); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.CopySequence(0, 1, common); !errors.Is(err, llm.ErrBackend) {
+		t.Errorf("copy to one that is not empty: got %v, want ErrBackend", err)
+	}
+	if first, last := b.SequenceSpan(1); first != 0 || last != common-1 {
+		t.Errorf("the copy spans %d to %d, want 0 to %d", first, last, common-1)
+	}
+	index := feed(t, b, 1, prompt[common:], 64)
+	expect(t, b, write(t, b, sampler(t, b, llm.Sampling{}, prompt), 1, index, compared), want)
+	if err := b.TrimSequence(1, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, last := b.SequenceSpan(0); last != common+2 {
+		t.Errorf("with the copy removed, the first one ends at %d, want %d", last, common+2)
+	}
+	index = feed(t, b, 0, prompt[common+3:], 64)
+	expect(t, b, write(t, b, sampler(t, b, llm.Sampling{}, prompt), 0, index, compared), want)
+}
+
 func testRefusals(t *testing.T, b llm.Backend) {
 	info := b.Info()
 	tok := tokenize(t, b, "a")[0]

@@ -10,6 +10,7 @@ package fakellm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -73,6 +74,7 @@ type Counters struct {
 	Refusals     int // evaluations refused as invalid: mistakes of the caller
 	Samples      int // tokens picked
 	Trims        int // TrimSequence calls
+	Copies       int // CopySequence calls that went through
 	OpenSamplers int // made and not closed
 	LargestBatch int // entries
 }
@@ -330,6 +332,31 @@ func (b *Backend) TrimSequence(seq, from int) error {
 			return fmt.Errorf("%w: trim sequence: the positions before %d have left the sliding window, nothing is kept", llm.ErrBackend, from)
 		}
 	}
+	return nil
+}
+
+// CopySequence implements llm.Backend.
+func (b *Backend) CopySequence(from, to, n int) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	fault := func(err error) error {
+		return fmt.Errorf("%w: copy %d positions of sequence %d to %d: %w", llm.ErrBackend, n, from, to, err)
+	}
+	known := func(seq int) bool { return seq >= 0 && seq < len(b.sequences) }
+	switch {
+	case b.closed:
+		return fault(errClosed)
+	case !known(from) || !known(to) || from == to:
+		return fault(fmt.Errorf("they must be two of 0 to %d", len(b.sequences)-1))
+	case !b.info.CanShare():
+		return fault(errors.New("a model with recurrent memory or a sliding window cannot share it"))
+	case n < 1 || n > len(b.sequences[from].tokens):
+		return fault(fmt.Errorf("sequence %d holds %d", from, len(b.sequences[from].tokens)))
+	case len(b.sequences[to].tokens) > 0:
+		return fault(fmt.Errorf("sequence %d is not empty", to))
+	}
+	b.counters.Copies++
+	b.sequences[to] = sequence{tokens: slices.Clone(b.sequences[from].tokens[:n])}
 	return nil
 }
 

@@ -172,67 +172,6 @@ func (m *Model) checkBatch(b *llm.Batch) error {
 	return nil
 }
 
-// TrimSequence implements llm.Backend.
-func (m *Model) TrimSequence(seq, from int) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.context == nil {
-		return fmt.Errorf("%w: trim sequence: %w", llm.ErrBackend, errClosed)
-	}
-	if seq < 0 || seq >= m.info.Slots {
-		return fmt.Errorf("%w: trim sequence: sequence %d is outside 0 to %d", llm.ErrBackend, seq, m.info.Slots-1)
-	}
-	if from < 0 {
-		return fmt.Errorf("%w: trim sequence: position %d is negative", llm.ErrBackend, from)
-	}
-	if from > int(m.last[seq]) {
-		return nil
-	}
-	err := m.trim(seq, from)
-	_, last := m.span(seq)
-	switch {
-	case err != nil || from == 0:
-	case last >= from:
-		err = fmt.Errorf("%w: trim sequence %d from %d: llama.cpp still keeps position %d", llm.ErrBackend, seq, from, last)
-	case last < from-1:
-		// The sliding window has moved on past what should stay. llama.cpp
-		// reports success, and keeps cells of the layers without a window.
-		err = fmt.Errorf("%w: trim sequence %d from %d: the positions before have left the sliding window, nothing is kept", llm.ErrBackend, seq, from)
-		m.trim(seq, 0)
-		_, last = m.span(seq)
-	}
-	m.last[seq] = int32(last)
-	return err
-}
-
-// trim removes positions from.. of a sequence. The caller holds mu.
-func (m *Model) trim(seq, from int) error {
-	if C.pc_sequence_trim(m.context, C.int32_t(seq), C.int32_t(from), &m.cerr) != C.PC_OK {
-		return backendError(fmt.Sprintf("trim sequence %d from %d", seq, from), &m.cerr)
-	}
-	return nil
-}
-
-// SequenceSpan implements llm.Backend. A sequence that does not exist, or a
-// closed model, keeps nothing.
-func (m *Model) SequenceSpan(seq int) (first, last int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.context == nil || seq < 0 || seq >= m.info.Slots {
-		return -1, -1
-	}
-	return m.span(seq)
-}
-
-// span asks llama.cpp. The caller holds mu.
-func (m *Model) span(seq int) (first, last int) {
-	var lo, hi C.int32_t
-	if C.pc_sequence_span(m.context, C.int32_t(seq), &lo, &hi, &m.cerr) != C.PC_OK || hi < 0 {
-		return -1, -1
-	}
-	return int(lo), int(hi)
-}
-
 // Ticks counts the steps inside evaluations since the model was loaded, and
 // wraps around. While Evaluate runs it moves many times a second: a watchdog
 // that sees it stand still knows that the computation hangs.

@@ -168,6 +168,10 @@ int pc_worker_end(pc_worker *w, pc_error *err);
 // pc_sequence_trim removes positions from.. of a sequence; PC_FAILED where the
 // model cannot.
 int pc_sequence_trim(pc_context *c, int32_t sequence, int32_t from, pc_error *err);
+// pc_sequence_copy lets sequence to hold the first n positions of from too.
+int pc_sequence_copy(pc_context *c, int32_t from, int32_t to, int32_t n, pc_error *err);
+// pc_memory_clear empties all sequences and begins anew at the first cell.
+int pc_memory_clear(pc_context *c, pc_error *err);
 int pc_sequence_span(pc_context *c, int32_t sequence, int32_t *first, int32_t *last, pc_error *err);
 
 // ---- sampler (shim_sampler.cpp)

@@ -158,6 +158,20 @@ int pc_sequence_trim(pc_context *c, int32_t sequence, int32_t from, pc_error *er
     });
 }
 
+int pc_sequence_copy(pc_context *c, int32_t from, int32_t to, int32_t n, pc_error *err) {
+    return pc_guarded(err, PC_FAILED, [&] {
+        llama_memory_seq_cp(c->memory, from, to, 0, n);
+        return PC_OK;
+    });
+}
+
+int pc_memory_clear(pc_context *c, pc_error *err) {
+    return pc_guarded(err, PC_FAILED, [&] {
+        llama_memory_clear(c->memory, false);
+        return PC_OK;
+    });
+}
+
 int pc_sequence_span(pc_context *c, int32_t sequence, int32_t *first, int32_t *last, pc_error *err) {
     return pc_guarded(err, PC_FAILED, [&] {
         *first = llama_memory_seq_pos_min(c->memory, sequence);

@@ -105,6 +105,14 @@ func Of(err error) *Fault {
 		return Newf(http.StatusRequestEntityTooLarge, CodeTooLarge,
 			"the request's body is larger than %d bytes, the limit here: shorten it", tooLarge.Limit)
 	}
+	if full := (*llm.QueueError)(nil); errors.As(err, &full) {
+		f := Newf(http.StatusServiceUnavailable, CodeQueueFull, "%s", sentence(err))
+		if full.OfClient {
+			f.Status = http.StatusTooManyRequests
+		}
+		f.RetryAfter = full.RetryAfter
+		return f
+	}
 	for _, r := range rules {
 		if !errors.Is(err, r.is) {
 			continue

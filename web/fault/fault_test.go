@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"pichat/llm"
 )
@@ -23,6 +24,8 @@ func TestOf(t *testing.T) {
 		{"overflow has both numbers", fmt.Errorf("ask: %w", &llm.ContextError{PromptTokens: 1500, Window: 1024}), 400, CodeContextFull, "1500 tokens, but a slot's context window holds 1024", false},
 		{"invalid drops the sentinel", fmt.Errorf("%w: top_p 3 is outside 0 to 1", llm.ErrInvalidRequest), 400, CodeInvalid, "top_p 3 is outside", false},
 		{"queue full", llm.ErrQueueFull, 503, CodeQueueFull, "queue full", false},
+		{"queue full, for all", &llm.QueueError{Reason: "9 wait", RetryAfter: time.Minute}, 503, CodeQueueFull, "9 wait: try again in 1m0s", false},
+		{"queue full, for one", &llm.QueueError{Reason: "9 of yours wait", OfClient: true}, 429, CodeQueueFull, "9 of yours wait", false},
 		{"loading", fmt.Errorf("%w (40 %%)", llm.ErrLoading), 503, CodeLoading, "40 %", false},
 		{"failed says why", fmt.Errorf("%w: %w", llm.ErrUnavailable, errors.New("file is truncated")), 503, CodeUnavailable, "file is truncated", false},
 		{"closing", llm.ErrClosed, 503, CodeStopping, "shutting down", true},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -31,6 +32,7 @@ func (a *API) ChatCompletions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	request.Client = clientOf(r)
 	// Ending this context frees the slot on every way out of here.
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -43,6 +45,15 @@ func (a *API) ChatCompletions(w http.ResponseWriter, r *http.Request) error {
 		return reply.sendStream(ctx, w)
 	}
 	return reply.sendWhole(ctx, w)
+}
+
+// clientOf names whom a request comes from: the address at the other end.
+func clientOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
 }
 
 // body reads the whole body: only then does the server notice when the client

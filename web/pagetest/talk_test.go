@@ -181,6 +181,24 @@ func TestContinue(t *testing.T) {
 	p.until(`document.querySelectorAll(".turn").length === 4 && document.querySelectorAll(".verdict").length === 2`)
 }
 
+// TestLeftOut: a chat that has become too long says what the answer was written
+// without.
+func TestLeftOut(t *testing.T) {
+	s := newStage(t, pageModel(), func(r *reply) {
+		r.emit(func(n int) any {
+			return wire.Prefilling{Type: wire.TypePrefilling, ID: r.ask.ID, Serial: n, PromptTokens: 900, Done: 450, LeftOut: 6}
+		})
+		r.tell(sky[:200], time.Second, 10)
+		r.done("stop", "")
+	})
+	p := open(t, s.URL, phone)
+	p.ask("Why?")
+	p.until(`document.querySelectorAll(".verdict").length === 1`)
+	if text := p.text(".left-out"); !strings.Contains(text, "without its first 6 messages") {
+		t.Errorf("the page says %q", text)
+	}
+}
+
 // TestRefused: an ask that the server refuses leaves the chat as it is.
 func TestRefused(t *testing.T) {
 	s := newStage(t, pageModel(), func(r *reply) {

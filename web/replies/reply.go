@@ -156,7 +156,7 @@ func (r *Reply) frames(after int) (frames []any, last int, done bool) {
 			frames = append(frames, &wire.Prefilling{
 				Type: wire.TypePrefilling, ID: r.id, Serial: e.serial,
 				PromptTokens: p.PromptTokens, CachedTokens: p.CachedTokens, Done: p.Done,
-				EstimateS: wire.Seconds(p.Estimate),
+				EstimateS: wire.Seconds(p.Estimate), LeftOut: p.LeftOut,
 			})
 		case e.piece != nil:
 			text = &wire.Text{Type: wire.TypeText, ID: r.id, Thought: e.piece.thought, From: e.piece.from, Blocks: []string{}}

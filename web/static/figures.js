@@ -12,6 +12,7 @@ export function progress(r, f) {
     r.view.waiting((ORDINAL[f.place] ?? `Number ${f.place} in line`) + about);
   } else if (f.type === "prefilling") {
     const share = f.prompt_tokens ? Math.min(1, f.done / f.prompt_tokens) : 0;
+    r.view.leftOut(f.left_out ?? 0);
     r.view.waiting(`Reading your message ${Math.round(100 * share)} %${about}`, share);
   }
 }

@@ -100,6 +100,13 @@ export class AnswerTurn {
     bar.hidden = share === null;
   }
 
+  // leftOut says that the model no longer sees the beginning of the chat.
+  leftOut(messages) {
+    const el = this.el.querySelector(".left-out");
+    el.hidden = messages < 1;
+    setText(el, messages < 1 ? "" : `The chat is longer than the model can keep in mind: this answer was written without its first ${messages === 1 ? "message" : `${messages} messages`}.`);
+  }
+
   // note is a plain line in place of a verdict.
   note(text) {
     const p = document.createElement("p");

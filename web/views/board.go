@@ -83,6 +83,17 @@ type NowModel struct {
 	// PaceTPS is the pace of the answers being written, over the last
 	// seconds; unknown when there is none.
 	PaceTPS Figure
+	// Together is the pace of each answer when so many are written at once, as
+	// measured so far; smallest number first.
+	Together []TogetherModel
+	// Why says why those who wait do; empty when nobody does.
+	Why string
+}
+
+// TogetherModel is a number of answers and the tokens/s that each then gets.
+type TogetherModel struct {
+	Answers int
+	PaceTPS float64
 }
 
 // TimelineModel is the pace of answers and the heat of the CPU over the same

@@ -30,7 +30,7 @@ var measured = []note{
 	{"power", "Power", "Watts of all rails that the power chip of a Raspberry Pi 5 feeds, every five seconds. Losses and USB devices come on top. Other boards measure no power.", "P = sum of U × I over the rails"},
 	{"throttle", "Throttling", "What the firmware reports, now and since start-up apart: under-voltage (a supply below 4.63 V), a capped clock, throttling, the soft temperature limit. What has happened stays until the board is started anew.", ""},
 	{"memory", "Memory", "Model is the part of the model file that is in memory, cache holds the chats (KV cache), program is the rest of this program, free is what can be had without swapping. GB are 2^30 bytes.", ""},
-	{"now", "Now", "Answers being written, answers in the queue, and how many can be written at once.", ""},
+	{"now", "Now", "Answers being written, answers in the queue, and how many places there are. Below, the pace that each answer gets when so many are written at once, as measured so far: one more is begun only while all keep up with the reader.", "pace = 1 / T(B)"},
 }
 
 // notes is the sheet that says how each figure is measured.

@@ -152,6 +152,18 @@ func (m NowModel) sentence() string {
 	return fmt.Sprintf("%d answering · %d waiting · %d %s", m.Answering, m.Waiting, m.Places, places)
 }
 
+// together words the pace that each answer gets when several are written.
+func (m NowModel) together() string {
+	var parts []string
+	for _, t := range m.Together {
+		parts = append(parts, fmt.Sprintf("%d at %s", t.Answers, pace(t.PaceTPS)))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "at once: " + strings.Join(parts, " · ") + " tok/s each"
+}
+
 // where words what the box is, as the rest of a sentence.
 func (m EmptyModel) where() string {
 	if m.Board == "" {

@@ -128,6 +128,9 @@ type Prefilling struct {
 	CachedTokens int     `json:"cached_tokens"`
 	Done         int     `json:"done"`
 	EstimateS    float64 `json:"estimate_s,omitempty"`
+	// LeftOut is how many messages at the beginning of the chat no longer fit
+	// the model's window.
+	LeftOut int `json:"left_out,omitempty"`
 }
 
 // Text carries new text of a reply. The page appends Delta to the turn's raw

@@ -1,0 +1,159 @@
+package policy
+
+import "time"
+
+// Adaptive admits one more request only if the curve says that every stream
+// would still run at the reader's pace. Where not even one stream does, it
+// admits while that lets all finish sooner on average: by the mean-latency rule
+// g(B) > 2B/(B+1), and while one more stream still adds a quarter of a lone
+// stream's speed. One request at least always runs.
+//
+// A size whose step time is unknown is tried once, after the present one has
+// been measured for a few steps. After a measured breach of the pace (see
+// ObservePace) fewer are admitted for a while.
+type Adaptive struct {
+	config   Config
+	curve    *Curve
+	back     backOff
+	forecast forecast
+}
+
+// knee is the gain in throughput, in parts of a lone stream's speed, that one
+// more stream must bring where no stream keeps the pace.
+const knee = 0.25
+
+// A size that was found too slow is tried again after so many other steps, if
+// it was not far off: what was measured may have been a neighbour's doing.
+const (
+	stale    = 20_000
+	nearPace = 0.8
+)
+
+// NewAdaptive returns the policy. The curve is read, never written: the caller
+// goes on to tell it what steps take.
+func NewAdaptive(c Config, curve *Curve) (*Adaptive, error) {
+	c = c.withDefaults()
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	return &Adaptive{config: c, curve: curve, back: backOff{limit: c.Slots}}, nil
+}
+
+// Next implements Policy. It allocates nothing. It is the same for the same
+// view and the same measurements.
+func (a *Adaptive) Next(v View) Decision {
+	if len(v.Waiting) == 0 {
+		return Decision{-1, Reason{Kind: Empty}}
+	}
+	var prompts reading
+	for i := range v.Running {
+		if v.Running[i].Exclusive {
+			return Decision{-1, Reason{Kind: ExclusiveRuns}}
+		}
+		prompts.add(float64(v.Running[i].PromptLeft))
+	}
+	reason, ok := a.room(len(v.Running), true)
+	if !ok {
+		return Decision{-1, reason}
+	}
+	best := a.first(v)
+	w := &v.Waiting[best]
+	if w.Exclusive && len(v.Running) > 0 {
+		return Decision{-1, Reason{Kind: ExclusiveWaits}}
+	}
+	if a.promptFirst(float64(w.Prompt), v.Now-w.Arrival, prompts) {
+		return Decision{-1, Reason{Kind: PromptFirst}}
+	}
+	return Decision{best, reason}
+}
+
+// room reports whether one more may run beside so many, whoever it is. With
+// explore a size that is unknown may be tried.
+func (a *Adaptive) room(running int, explore bool) (Reason, bool) {
+	n := running + 1
+	if running == 0 {
+		return Reason{Kind: Idle, Streams: 1}, true
+	}
+	if n > a.config.Slots {
+		return Reason{Kind: SlotsFull, Streams: a.config.Slots}, false
+	}
+	if n > a.back.limit {
+		return Reason{Kind: BackedOff, Streams: a.back.limit, Limit: a.config.Pace}, false
+	}
+	unseen := a.curve.Observed(n) == 0
+	if unseen && explore && a.curve.Observed(running) < uint64(a.config.LearnSteps) {
+		return Reason{Kind: Measuring, Streams: running}, false
+	}
+	step, known := a.curve.seconds(n)
+	if !known {
+		return Reason{Kind: Measuring, Streams: running}, false
+	}
+	reason, ok := a.keepsUp(n, step)
+	if !ok && explore && a.worthTrying(n, step, unseen) {
+		return Reason{Kind: Learning, Streams: n}, true
+	}
+	return reason, ok
+}
+
+// slow reports that not even one stream keeps the pace.
+func (a *Adaptive) slow() bool {
+	alone, known := a.curve.seconds(1)
+	return known && 1/alone < a.config.Pace
+}
+
+// keepsUp is the reader rule, or the mean-latency rule where it cannot be met.
+func (a *Adaptive) keepsUp(n int, step float64) (Reason, bool) {
+	if a.slow() {
+		gain, needed := a.gain(n), 2*float64(n)/float64(n+1)
+		needed = max(needed, a.gain(n-1)+knee)
+		if gain > needed {
+			return Reason{Kind: FinishSooner, Streams: n, Rate: gain, Limit: needed}, true
+		}
+		return Reason{Kind: NoGain, Streams: n, Rate: gain, Limit: needed}, false
+	}
+	r := Reason{Kind: KeepsPace, Streams: n, Rate: 1 / step, Limit: a.config.Pace}
+	if r.Rate < r.Limit {
+		r.Kind = BelowPace
+	}
+	return r, r.Kind == KeepsPace
+}
+
+// gain is g(n) = n T(1)/T(n).
+func (a *Adaptive) gain(n int) float64 {
+	alone, _ := a.curve.seconds(1)
+	step, known := a.curve.seconds(n)
+	if !known {
+		return 0
+	}
+	return float64(n) * alone / step
+}
+
+// worthTrying reports whether a size that the rules do not allow should be
+// measured nevertheless: one never seen if the one before does not forbid it,
+// and one not seen for long if it was not far off.
+func (a *Adaptive) worthTrying(n int, step float64, unseen bool) bool {
+	if a.slow() {
+		return unseen && (n == 2 || a.gain(n-1) >= a.gain(n-2)+knee)
+	}
+	if unseen {
+		before, known := a.curve.seconds(n - 1)
+		return known && 1/before >= a.config.Pace
+	}
+	return a.curve.Age(n) > stale && 1/step >= nearPace*a.config.Pace
+}
+
+// reading sums up the prompts that are being read.
+type reading struct{ left float64 }
+
+func (r *reading) add(left float64) { r.left += left }
+
+// promptFirst reports that a prompt should wait until those being read are
+// done: it is longer than what they have left, and would not get its first
+// token in time anyway. A shorter one is let in beside them.
+func (a *Adaptive) promptFirst(prompt float64, waited time.Duration, r reading) bool {
+	rate, known := a.curve.PrefillRate()
+	if r.left == 0 || prompt <= r.left || !known {
+		return false
+	}
+	return waited.Seconds()+(r.left+prompt)/rate > a.config.TTFT.Seconds()
+}
