@@ -69,6 +69,7 @@ type Engine struct {
 	interrupt interrupter
 	timer     ComputeTimer // the backend; nil when it is none
 	ticker    Ticker       // likewise
+	pace      *threadPace  // likewise
 
 	mu     sync.RWMutex // guards closed against requests that come at the end
 	closed bool
@@ -111,6 +112,7 @@ func NewEngine(c EngineConfig) *Engine {
 	}
 	e.timer, _ = c.Backend.(ComputeTimer)
 	e.ticker, _ = c.Backend.(Ticker)
+	e.pace = newThreadPace(c.Backend)
 	for i := range e.slots {
 		e.slots[i].seq = i
 	}
@@ -290,6 +292,7 @@ func (e *Engine) publish() {
 		}
 		st.KVTokens += len(e.slots[i].kept)
 	}
+	st.Threads = e.pace.status()
 	if e.timer != nil {
 		st.Compute = e.timer.ComputeTime()
 	}

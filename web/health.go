@@ -75,6 +75,25 @@ type engineJSON struct {
 	// PaceTPS is the mean pace of the page's running replies over the last
 	// seconds.
 	PaceTPS *float64 `json:"pace_tps,omitempty"`
+	// Threads is left out for a backend whose threads cannot be changed.
+	Threads *threadsJSON `json:"threads,omitempty"`
+}
+
+// threadsJSON is an llm.ThreadStatus.
+type threadsJSON struct {
+	Decode      int    `json:"decode"`
+	Prefill     int    `json:"prefill"`
+	MostDecode  int    `json:"most_decode"` // as configured
+	MostPrefill int    `json:"most_prefill"`
+	Reason      string `json:"reason,omitempty"` // why decode last changed
+}
+
+func threadsOf(t llm.ThreadStatus) *threadsJSON {
+	if t == (llm.ThreadStatus{}) {
+		return nil
+	}
+	out := threadsJSON(t)
+	return &out
 }
 
 // status shows the whole server as one snapshot.
@@ -85,7 +104,7 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) error {
 		State: stateOf(s.hub.state()),
 		Engine: engineJSON{
 			Running: e.Running, Waiting: e.Waiting, Slots: e.Slots, KVTokens: e.KVTokens, Steps: e.Steps,
-			ComputeS: e.Compute.Seconds(),
+			ComputeS: e.Compute.Seconds(), Threads: threadsOf(e.Threads),
 		},
 		Pages:  s.hub.pages(),
 		Vitals: s.config.Vitals.Latest(),
