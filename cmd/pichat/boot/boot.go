@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"pichat/cmd/pichat/probe"
+	"pichat/cmd/pichat/tune"
 	"pichat/llm"
 	"pichat/llm/gguf"
 	"pichat/llm/llamacpp"
@@ -28,8 +29,10 @@ type Config struct {
 	Fetch  string
 	Wish   Wish
 	Memory Memory
-	// Threads for decode and prefill; 0 chooses.
+	// Threads for decode and prefill; 0 chooses: what Tuned remembers, else the
+	// physical cores.
 	Threads, PrefillThreads int
+	Tuned                   tune.Store
 	// Processors is the number of CPUs that threads can run on; 0 where unknown.
 	Processors int
 	// MaxTokens and Queue are llm.EngineConfig's.
@@ -92,12 +95,13 @@ func Load(ctx context.Context, c Config, candidate *Candidate, progress func(flo
 		return nil, about(candidate.Path, err)
 	}
 	progress(0, "loading the model")
+	decode, prefill := c.threads(candidate.Path)
 	model, err := llamacpp.Load(ctx, llamacpp.Config{
 		Path:           candidate.Path,
 		Slots:          candidate.Plan.Slots,
 		Window:         candidate.Plan.Window,
-		DecodeThreads:  c.Threads,
-		PrefillThreads: c.PrefillThreads,
+		DecodeThreads:  decode,
+		PrefillThreads: prefill,
 		Progress:       func(done float64) { progress(done, "loading the model") },
 		Logger:         c.Logger,
 	})

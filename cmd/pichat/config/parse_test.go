@@ -101,6 +101,7 @@ func TestParseCommands(t *testing.T) {
 		"model rm a.gguf":              &ModelRm{},
 		"model info f.gguf":            &ModelInfo{},
 		"model check f.gguf":           &ModelCheck{},
+		"tune -m f.gguf":               &Tune{},
 		"version --licences":           &Version{},
 		"probe-model f.gguf":           &Probe{},
 		"doctor --log-level debug":     &Doctor{},
@@ -169,7 +170,7 @@ func TestParseFaults(t *testing.T) {
 		{"model pull --sha256 12 a", nil, []string{"--sha256 12: allowed are 64 hexadecimal digits"}},
 		{"model info", nil, []string{`missing "<file>"`}},
 		{"model", nil, []string{`expected one of "list", "pull", "rm", "info", "check"`}},
-		{"", nil, []string{`expected one of "serve", "ask", "doctor", "model", "version"`}},
+		{"", nil, []string{`expected one of "serve", "ask", "doctor", "model", "tune", ...`}},
 		{"srve --slots 0", nil, []string{"unknown command srve: did you mean serve?"}},
 		{"--slots 3 serve", nil, []string{"unknown flag --slots before the command (flags of a command stand after it)"}},
 		{"serve -x", nil, []string{"unknown flag -x"}},
@@ -214,7 +215,7 @@ func TestParseFaults(t *testing.T) {
 }
 
 func TestHelpGivesExamples(t *testing.T) {
-	for _, args := range []string{"serve", "ask", "doctor", "model list", "model pull", "model rm", "model info", "model check", "version"} {
+	for _, args := range []string{"serve", "ask", "doctor", "model list", "model pull", "model rm", "model info", "model check", "tune", "version"} {
 		inv, err := Parse(append(strings.Fields(args), "--help"), []string{"PICHAT_SLOTS=wrong"}, files{}.read)
 		if err != nil {
 			t.Fatal(err)
