@@ -30,6 +30,8 @@ type EngineConfig struct {
 	ProgressEvery time.Duration
 	// SlowReader ends a reply that nobody read for this long; 0 means 30 s.
 	SlowReader time.Duration
+	// Calibrate, when set, chooses the threads in the first idle time.
+	Calibrate Calibration
 	// Logger gets a line for each reply, without its text; nil discards it.
 	Logger *slog.Logger
 }
@@ -70,6 +72,7 @@ type Engine struct {
 	timer     ComputeTimer // the backend; nil when it is none
 	ticker    Ticker       // likewise
 	pace      *threadPace  // likewise
+	idling    idling
 
 	mu     sync.RWMutex // guards closed against requests that come at the end
 	closed bool
@@ -166,6 +169,7 @@ func (e *Engine) Generate(ctx context.Context, r Request) (*Stream, error) {
 		e.nudge()
 	})
 	e.inbox <- j // inflight keeps room for it
+	e.idling.end()
 	return j.stream, nil
 }
 
@@ -256,6 +260,9 @@ func (e *Engine) receive() {
 
 // wait sleeps until there may be something to do.
 func (e *Engine) wait(ctx context.Context) {
+	if e.calibrate(ctx) {
+		return
+	}
 	select {
 	case j := <-e.inbox:
 		e.queue = append(e.queue, j)

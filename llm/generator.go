@@ -46,8 +46,8 @@ type Status struct {
 // ThreadStatus says how many threads compute.
 type ThreadStatus struct {
 	Decode, Prefill         int // of the steps to come
-	MostDecode, MostPrefill int // as configured
-	// Reason says in words why Decode last changed; "" when it never did.
+	MostDecode, MostPrefill int // as configured, or as calibrated since
+	// Reason says in words why the counts last changed; "" when they never did.
 	Reason string
 }
 

@@ -16,6 +16,7 @@ type threadPace struct {
 	tuner  *threads.Tuner
 	began  time.Time
 	failed string // why the count stays; "" while it can be changed
+	chosen string // how the most were chosen; "" when they were configured
 }
 
 func newThreadPace(b Backend) *threadPace {
@@ -78,8 +79,11 @@ func (p *threadPace) status() ThreadStatus {
 	st := p.most
 	st.Decode, st.Prefill = p.setter.Threads()
 	st.Reason = p.tuner.Reason()
-	if p.failed != "" {
+	switch {
+	case p.failed != "":
 		st.Reason = p.failed
+	case st.Reason == "":
+		st.Reason = p.chosen
 	}
 	return st
 }

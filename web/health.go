@@ -83,9 +83,9 @@ type engineJSON struct {
 type threadsJSON struct {
 	Decode      int    `json:"decode"`
 	Prefill     int    `json:"prefill"`
-	MostDecode  int    `json:"most_decode"` // as configured
+	MostDecode  int    `json:"most_decode"` // as configured or measured
 	MostPrefill int    `json:"most_prefill"`
-	Reason      string `json:"reason,omitempty"` // why decode last changed
+	Reason      string `json:"reason,omitempty"` // of the last change
 }
 
 func threadsOf(t llm.ThreadStatus) *threadsJSON {

@@ -13,7 +13,6 @@ import (
 	"pichat/cmd/pichat/boot"
 	"pichat/cmd/pichat/config"
 	"pichat/cmd/pichat/tune"
-	"pichat/llm"
 	"pichat/llm/llamacpp"
 	"pichat/sysmon/host"
 )
@@ -21,9 +20,6 @@ import (
 // tuneWindow is the context that tune measures with: prompts of a server's
 // step and a few tokens after.
 const tuneWindow = 512
-
-// disturbed is how many processors others may take while threads are measured.
-const disturbed = 0.3
 
 // tune measures numbers of threads, prints them, and remembers the best.
 func (a *app) tune(ctx context.Context, c *config.Tune) error {
@@ -46,9 +42,7 @@ func (a *app) tune(ctx context.Context, c *config.Tune) error {
 
 // measure does it with a loaded model.
 func (a *app) measure(ctx context.Context, m *llamacpp.Model, path string, store tune.Store, status *statusLine) error {
-	before, metered := m.CPULoad()
-	began := time.Now()
-	results, err := tune.Measure(ctx, m, tune.Config{
+	measured, err := tune.Measure(ctx, m, tune.Config{
 		Counts:   tune.Counts(m.Info().DecodeThreads),
 		Progress: func(done float64) { status.show(fmt.Sprintf("measuring %.0f %%", 100*done)) },
 	})
@@ -56,27 +50,19 @@ func (a *app) measure(ctx context.Context, m *llamacpp.Model, path string, store
 	if err != nil {
 		return whyEnded(ctx, err)
 	}
-	choice := tune.Choice{Model: path, At: time.Now().UTC().Truncate(time.Second), Results: results}
-	choice.Decode, choice.Prefill = tune.Choose(results)
+	choice := tune.Choice{Model: path, At: time.Now().UTC().Truncate(time.Second), Results: measured.Results}
+	choice.Decode, choice.Prefill = tune.Choose(measured.Results)
 	if err := writeTuning(a.stdout, choice); err != nil {
 		return err
 	}
-	if after, ok := m.CPULoad(); ok && metered {
-		if taken := others(before, after, time.Since(began)); taken > disturbed {
-			return fmt.Errorf("nothing is remembered: other processes took %.1f of %d processors meanwhile. Measure again when they are done", taken, after.CPUs)
-		}
+	if err := measured.Spoilt(); err != nil {
+		return fmt.Errorf("nothing is remembered: %w", err)
 	}
 	if err := store.Save(choice); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(a.stdout, "remembered for serve and ask")
 	return err
-}
-
-// others is how many processors other processes took between two readings.
-func others(before, after llm.CPULoad, elapsed time.Duration) float64 {
-	busy := elapsed*time.Duration(after.CPUs) - (after.Idle - before.Idle) - (after.Process - before.Process)
-	return busy.Seconds() / elapsed.Seconds()
 }
 
 // writeTuning prints what was measured as a table.

@@ -33,6 +33,9 @@ type Config struct {
 	// physical cores.
 	Threads, PrefillThreads int
 	Tuned                   tune.Store
+	// Calibrate lets the engine choose threads in its first idle time, where
+	// none were asked for and Tuned remembers none.
+	Calibrate bool
 	// Processors is the number of CPUs that threads can run on; 0 where unknown.
 	Processors int
 	// MaxTokens and Queue are llm.EngineConfig's.
@@ -119,6 +122,7 @@ func Load(ctx context.Context, c Config, candidate *Candidate, progress func(flo
 		QueueLimit: c.Queue,
 		MaxTokens:  c.MaxTokens,
 		Logger:     c.Logger,
+		Calibrate:  c.calibration(model, candidate.Path),
 	})
 	return &Running{Engine: engine, Model: model}, nil
 }

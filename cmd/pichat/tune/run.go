@@ -11,6 +11,7 @@ import (
 // run is one call of Measure.
 type run struct {
 	model           Model
+	sequence        int
 	prompt          []llm.Token // at most longPrompt
 	read, write     int         // tokens of a try
 	decode, prefill map[int][]float64
@@ -19,8 +20,8 @@ type run struct {
 // sentence is read again and again; what it says does not matter for speed.
 const sentence = "The river rose in the night, and by morning the lower road was gone. "
 
-func newRun(m Model) (*run, error) {
-	r := &run{model: m, decode: map[int][]float64{}, prefill: map[int][]float64{}}
+func newRun(m Model, sequence int) (*run, error) {
+	r := &run{model: m, sequence: sequence, decode: map[int][]float64{}, prefill: map[int][]float64{}}
 	info := m.Info()
 	most := min(longPrompt, info.BatchTokens, info.Window-mostTokens)
 	if most < shortPrompt {
@@ -78,7 +79,7 @@ func (r *run) try(ctx context.Context, n int) error {
 	if err := r.model.SetThreads(n, n); err != nil {
 		return err
 	}
-	if err := r.model.TrimSequence(0, 0); err != nil {
+	if err := r.model.TrimSequence(r.sequence, 0); err != nil {
 		return err
 	}
 	sampler, err := r.model.NewSampler(llm.Sampling{}, nil)
@@ -90,7 +91,7 @@ func (r *run) try(ctx context.Context, n int) error {
 	batch := llm.Batch{Prefill: true}
 	output := -1
 	for i, t := range r.prompt[:r.read] {
-		output = batch.Add(t, i, 0, i == r.read-1)
+		output = batch.Add(t, i, r.sequence, i == r.read-1)
 	}
 	begin := time.Now()
 	if err := r.model.Evaluate(ctx, &batch); err != nil {
@@ -105,7 +106,7 @@ func (r *run) try(ctx context.Context, n int) error {
 			return err
 		}
 		batch.Reset()
-		output = batch.Add(token, r.read+i, 0, true)
+		output = batch.Add(token, r.read+i, r.sequence, true)
 		if err := r.model.Evaluate(ctx, &batch); err != nil {
 			return err
 		}

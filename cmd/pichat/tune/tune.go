@@ -15,7 +15,7 @@ import (
 	"pichat/llm"
 )
 
-// Model is what can be measured; it must be idle, and its sequence 0 empty.
+// Model is what can be measured; it must be idle.
 type Model interface {
 	llm.Backend
 	llm.ThreadSetter
@@ -35,6 +35,26 @@ type Result struct {
 	Prefill Spread `json:"prefill_tps"`
 }
 
+// Measurement is what came of measuring.
+type Measurement struct {
+	Results []Result // in the order of Config.Counts
+	// Taken is how many processors other processes used meanwhile; 0 where the
+	// model is no llm.LoadMeter or the machine does not tell.
+	Taken float64
+	CPUs  int // processors there are; 0 where unknown
+}
+
+// tolerated is how many processors others may use without spoiling the result.
+const tolerated = 0.3
+
+// Spoilt is an error when others were too busy for the results to count.
+func (m Measurement) Spoilt() error {
+	if m.Taken <= tolerated {
+		return nil
+	}
+	return fmt.Errorf("other processes took %.1f of %d processors meanwhile: measure again when they are done", m.Taken, m.CPUs)
+}
+
 // Config says how thoroughly to measure.
 type Config struct {
 	// Counts are the numbers of threads to try, all within what the model was
@@ -45,6 +65,8 @@ type Config struct {
 	// Slice is about how long one try takes, for each of decode and prefill;
 	// 0 means 400 ms. Steps are never cut, so a slow board takes longer.
 	Slice time.Duration
+	// Sequence is where tokens are kept meanwhile; it must be empty.
+	Sequence int
 	// Progress, when set, is called with the part that is done, 0..1.
 	Progress func(done float64)
 }
@@ -52,8 +74,8 @@ type Config struct {
 // Least and most tokens of a try. A prompt is one step, and those of a server
 // are of such sizes.
 const (
-	fewestTokens, mostTokens = 4, 64
-	shortPrompt, longPrompt  = 16, 128
+	fewestTokens, mostTokens = 3, 64
+	shortPrompt, longPrompt  = 8, 128
 )
 
 // Counts are the numbers of threads worth trying up to the most.
@@ -65,10 +87,9 @@ func Counts(most int) []int {
 	return append(counts, most)
 }
 
-// Measure tries all counts and leaves the model as it was, with sequence 0
-// empty. It takes the time of two tries more than Rounds x Counts, and ends
+// Measure tries all counts and leaves the model as it was. It takes the time of two tries more than Rounds x Counts, and ends
 // early with ctx.
-func Measure(ctx context.Context, m Model, c Config) ([]Result, error) {
+func Measure(ctx context.Context, m Model, c Config) (Measurement, error) {
 	if c.Rounds == 0 {
 		c.Rounds = 5
 	}
@@ -76,23 +97,44 @@ func Measure(ctx context.Context, m Model, c Config) ([]Result, error) {
 		c.Slice = 400 * time.Millisecond
 	}
 	decode, prefill := m.Threads()
-	run, err := newRun(m)
+	taken := meter(m)
+	run, err := newRun(m, c.Sequence)
 	if err == nil {
 		err = run.rounds(ctx, c)
 	}
-	for _, undo := range []error{m.TrimSequence(0, 0), m.SetThreads(decode, prefill)} {
+	for _, undo := range []error{m.TrimSequence(c.Sequence, 0), m.SetThreads(decode, prefill)} {
 		if err == nil {
 			err = undo
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("measure threads: %w", err)
+		return Measurement{}, fmt.Errorf("measure threads: %w", err)
 	}
-	var results []Result
+	var out Measurement
+	out.Taken, out.CPUs = taken()
 	for _, n := range c.Counts {
-		results = append(results, Result{n, spread(run.decode[n]), spread(run.prefill[n])})
+		out.Results = append(out.Results, Result{n, spread(run.decode[n]), spread(run.prefill[n])})
 	}
-	return results, nil
+	return out, nil
+}
+
+// meter begins to measure what other processes use of the machine.
+func meter(m Model) (taken func() (processors float64, of int)) {
+	meter, ok := m.(llm.LoadMeter)
+	if !ok {
+		return func() (float64, int) { return 0, 0 }
+	}
+	before, known := meter.CPULoad()
+	began := time.Now()
+	return func() (float64, int) {
+		after, ok := meter.CPULoad()
+		elapsed := time.Since(began)
+		if !ok || !known || elapsed <= 0 {
+			return 0, 0
+		}
+		theirs := elapsed*time.Duration(after.CPUs) - (after.Idle - before.Idle) - (after.Process - before.Process)
+		return theirs.Seconds() / elapsed.Seconds(), after.CPUs
+	}
 }
 
 func spread(speeds []float64) Spread {

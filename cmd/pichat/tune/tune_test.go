@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,7 +49,7 @@ func TestMeasureAndChoose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBoard()
 		last := -1.0
-		results, err := Measure(t.Context(), b, Config{Counts: Counts(4), Rounds: 3, Progress: func(done float64) {
+		measured, err := Measure(t.Context(), b, Config{Counts: Counts(4), Rounds: 3, Progress: func(done float64) {
 			if done <= last || done >= 1 {
 				t.Errorf("progress %v after %v", done, last)
 			}
@@ -57,6 +58,7 @@ func TestMeasureAndChoose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		results := measured.Results
 		if d, p := Choose(results); d != 2 || p != 4 {
 			t.Errorf("chose %d for decode and %d for prefill, want 2 and 4: %+v", d, p, results)
 		}
@@ -72,6 +74,29 @@ func TestMeasureAndChoose(t *testing.T) {
 		}
 		if open := b.Counters().OpenSamplers; open != 0 {
 			t.Errorf("it leaves %d samplers", open)
+		}
+	})
+}
+
+// busyBoard is a board on which another process uses two of four processors.
+type busyBoard struct {
+	*board
+	began time.Time
+}
+
+func (b busyBoard) CPULoad() (llm.CPULoad, bool) {
+	return llm.CPULoad{CPUs: 4, Process: time.Since(b.began), Idle: time.Since(b.began)}, true
+}
+
+func TestMeasureBesideOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quiet, err := Measure(t.Context(), newBoard(), Config{Counts: Counts(2), Rounds: 1})
+		if err != nil || quiet.Spoilt() != nil {
+			t.Errorf("without a meter: %v, %v", err, quiet.Spoilt())
+		}
+		busy, err := Measure(t.Context(), busyBoard{newBoard(), time.Now()}, Config{Counts: Counts(2), Rounds: 1})
+		if err != nil || busy.Spoilt() == nil || !strings.Contains(busy.Spoilt().Error(), "other processes took 2.0 of 4 processors") {
+			t.Errorf("beside others: %v, %v", err, busy.Spoilt())
 		}
 	})
 }
