@@ -15,7 +15,7 @@ import (
 
 const (
 	neighbourRounds = 7
-	neighbourRun    = 384 // tokens of a run
+	neighbourRun    = 256 // tokens of a run
 	// Bars for the adaptive count, beside a neighbour: against all threads, and
 	// against the best fixed count.
 	overAll  = 1.5
@@ -102,7 +102,7 @@ func rounds(b *testing.B, m *llamacpp.Model, ways []*arm) []*arm {
 			if err := m.SetThreads(w.count(), prefill); err != nil {
 				b.Fatal(err)
 			}
-			tps := decodeSpeed(b, w.engine, longPrompt(m, len(ways)*round+i))
+			tps := decodeSpeed(b, w.engine, shortPrompt(len(ways)*round+i))
 			if w.threads == 0 {
 				w.last, _ = m.Threads()
 			}
@@ -115,6 +115,11 @@ func rounds(b *testing.B, m *llamacpp.Model, ways []*arm) []*arm {
 		}
 	}
 	return ways
+}
+
+// shortPrompt differs from run to run in its first words.
+func shortPrompt(run int) string {
+	return string(rune('A'+run%26)) + " is the name of this run. The river carries its water past the old mill, and then"
 }
 
 func decodeSpeed(b *testing.B, e *llm.Engine, prompt string) float64 {
