@@ -50,8 +50,11 @@ func (i *idling) end() {
 // calibrate uses idle time to choose the threads, once. It reports whether it
 // took time.
 func (e *Engine) calibrate(ctx context.Context) bool {
+	if e.config.Calibrate == nil || e.pace == nil || e.idling.tried >= calibrations || ctx.Err() != nil {
+		return false
+	}
 	seq := e.emptySlot()
-	if e.config.Calibrate == nil || e.pace == nil || seq < 0 || e.idling.tried >= calibrations || ctx.Err() != nil {
+	if seq < 0 {
 		return false
 	}
 	idle, done := e.idling.begin(ctx)
