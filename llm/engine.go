@@ -48,6 +48,8 @@ type EngineConfig struct {
 	ProgressEvery time.Duration
 	// SlowReader ends a reply that nobody read for this long; 0 means 30 s.
 	SlowReader time.Duration
+	// Calibrate, when set, chooses the threads in the first idle time.
+	Calibrate Calibration
 	// Logger gets a line for each reply, without its text; nil discards it.
 	Logger *slog.Logger
 }
@@ -97,6 +99,8 @@ type Engine struct {
 	interrupt interrupter
 	timer     ComputeTimer // the backend; nil when it is none
 	ticker    Ticker       // likewise
+	pace      *threadPace  // likewise
+	idling    idling
 
 	mu     sync.RWMutex // guards closed against requests that come at the end
 	closed bool
@@ -148,6 +152,7 @@ func NewEngine(c EngineConfig) *Engine {
 	}
 	e.timer, _ = c.Backend.(ComputeTimer)
 	e.ticker, _ = c.Backend.(Ticker)
+	e.pace = newThreadPace(c.Backend)
 	for i := range e.slots {
 		e.slots[i].seq = i
 	}
@@ -200,6 +205,7 @@ func (e *Engine) Generate(ctx context.Context, r Request) (*Stream, error) {
 		e.nudge()
 	})
 	e.inbox <- j // the gate keeps room for it
+	e.idling.end()
 	return j.stream, nil
 }
 
@@ -288,6 +294,9 @@ func (e *Engine) receive() {
 
 // wait sleeps until there may be something to do.
 func (e *Engine) wait(ctx context.Context) {
+	if e.calibrate(ctx) {
+		return
+	}
 	select {
 	case j := <-e.inbox:
 		e.queue = append(e.queue, j)
@@ -324,6 +333,7 @@ func (e *Engine) publish() {
 		}
 		st.KVTokens += len(e.slots[i].kept)
 	}
+	st.Threads = e.pace.status()
 	if e.timer != nil {
 		st.Compute = e.timer.ComputeTime()
 	}

@@ -59,6 +59,13 @@ func (g *gate) leave(client string) {
 	}
 }
 
+// busy tells whether any request is accepted and not done.
+func (g *gate) busy() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.total > 0
+}
+
 // predict takes what the engine predicts now.
 func (g *gate) predict(w waits) {
 	g.mu.Lock()

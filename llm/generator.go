@@ -38,6 +38,17 @@ type Status struct {
 	// Compute is the CPU time of the engine's own thread inside the backend: at
 	// one compute thread, all that the model costs. 0 when unknown.
 	Compute time.Duration
+	// Threads are the compute threads of now; the zero value when the backend's
+	// cannot be changed.
+	Threads ThreadStatus
+}
+
+// ThreadStatus says how many threads compute.
+type ThreadStatus struct {
+	Decode, Prefill         int // of the steps to come
+	MostDecode, MostPrefill int // as configured, or as calibrated since
+	// Reason says in words why the counts last changed; "" when they never did.
+	Reason string
 }
 
 // Template renders a chat into the prompt that a model was trained on. It is

@@ -52,7 +52,7 @@ func (e *Engine) limits() chunkLimits {
 func (e *Engine) evaluate(parts []part) {
 	outputs := e.fill(parts)
 	start := time.Now()
-	err := e.run(parts)
+	err := e.runPaced(parts)
 	e.steps++
 	now := time.Now()
 	if err == nil {

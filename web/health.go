@@ -78,6 +78,25 @@ type engineJSON struct {
 	PaceTPS *float64 `json:"pace_tps,omitempty"`
 	// Schedule is left out where the engine does not show it.
 	Schedule *scheduleJSON `json:"schedule,omitempty"`
+	// Threads is left out for a backend whose threads cannot be changed.
+	Threads *threadsJSON `json:"threads,omitempty"`
+}
+
+// threadsJSON is an llm.ThreadStatus.
+type threadsJSON struct {
+	Decode      int    `json:"decode"`
+	Prefill     int    `json:"prefill"`
+	MostDecode  int    `json:"most_decode"` // as configured or measured
+	MostPrefill int    `json:"most_prefill"`
+	Reason      string `json:"reason,omitempty"` // of the last change
+}
+
+func threadsOf(t llm.ThreadStatus) *threadsJSON {
+	if t == (llm.ThreadStatus{}) {
+		return nil
+	}
+	out := threadsJSON(t)
+	return &out
 }
 
 // status shows the whole server as one snapshot.
@@ -88,7 +107,7 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) error {
 		State: stateOf(s.hub.state()),
 		Engine: engineJSON{
 			Running: e.Running, Waiting: e.Waiting, Slots: e.Slots, KVTokens: e.KVTokens, Steps: e.Steps,
-			ComputeS: e.Compute.Seconds(),
+			ComputeS: e.Compute.Seconds(), Threads: threadsOf(e.Threads),
 		},
 		Pages:  s.hub.pages(),
 		Vitals: s.config.Vitals.Latest(),

@@ -89,6 +89,8 @@ func (a *app) dispatch(ctx context.Context, command any) error {
 		return a.modelInfo(c)
 	case *config.ModelCheck:
 		return a.modelCheck(ctx, c)
+	case *config.Tune:
+		return a.tune(ctx, c)
 	case *config.Version:
 		return a.version(c)
 	case *config.Probe:
@@ -133,6 +135,7 @@ func (a *app) boot(ctx context.Context, e config.Engine, slots, queue int, log *
 		MaxTokens:      e.MaxTokens,
 		Queue:          queue,
 		Prober:         a.prober(e.Cache),
+		Tuned:          a.tuned(ctx, e.Cache),
 		Logger:         log,
 	}
 	c.Memory = memory(ctx)

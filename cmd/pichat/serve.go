@@ -221,6 +221,7 @@ func (s *server) serveModel(ctx context.Context) error {
 	begin := time.Now()
 	s.service.SetLoading(0, "checking the model file")
 	c := s.boot(ctx, s.config.Engine, s.config.Slots, s.config.Queue, s.log)
+	c.Calibrate = true
 	candidate, err := boot.Inspect(c)
 	if err != nil {
 		return err

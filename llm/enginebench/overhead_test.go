@@ -27,9 +27,9 @@ const (
 	rest = 500 * time.Millisecond
 )
 
-// endless is a backend whose replies only end at their cap, so
-// that both sides decode the same number of tokens.
-type endless struct{ llm.Backend }
+// endless is a model whose replies only end at their cap, so that both sides
+// decode the same number of tokens.
+type endless struct{ *llamacpp.Model }
 
 func (e endless) IsEOG(llm.Token) bool { return false }
 

@@ -37,6 +37,8 @@ type Model struct {
 	last    []int32         // [slots] last position kept, -1 when empty
 	outputs []bool          // [n] which entries of the last batch have logits
 	slot    [maxSlots]int32 // scratch of one call
+	// decodeThreads and prefillThreads are the counts that steps use now.
+	decodeThreads, prefillThreads int
 	// decodeTook is how long the last step without prompt tokens took; past
 	// longStep the next one runs on the worker's thread.
 	decodeTook, longStep time.Duration
@@ -193,6 +195,9 @@ func (l *loader) finish() *Model {
 		last:       make([]int32, l.config.Slots),
 		outputs:    make([]bool, 0, l.config.BatchTokens),
 		info:       l.info(),
+
+		decodeThreads:  l.config.DecodeThreads,
+		prefillThreads: l.config.PrefillThreads,
 	}
 	// The control memory stays until nothing can refer to it any more: Ticks
 	// and Close may be called on a closed model.

@@ -148,6 +148,10 @@ int pc_context_new(pc_model *m, const pc_context_params *params, pc_control *con
                    pc_error *err);
 void pc_context_free(pc_context *c);
 
+// pc_context_set_threads changes the counts of threads for the steps to come
+// (shim_pool.cpp). When it fails, the counts are as before.
+int pc_context_set_threads(pc_context *c, int32_t decode_threads, int32_t prefill_threads, pc_error *err);
+
 // pc_evaluate runs llama_decode over n entries and returns its code, or
 // PC_EVALUATE_THREW with a text in *err.
 enum { PC_EVALUATE_THREW = -1000 };

@@ -1,4 +1,4 @@
-// A context: its KV memory, its thread pools, and evaluation.
+// A context: its KV memory and evaluation.
 #include "shim_internal.hpp"
 
 #include <memory>
@@ -38,43 +38,12 @@ llama_context_params context_params(const pc_context_params &p, pc_control *cont
     return params;
 }
 
-ggml_threadpool *new_pool(int32_t threads) {
-    // The default level of polling: workers spin for a moment between two
-    // graphs and then sleep on a condition, so an idle server uses no CPU.
-    ggml_threadpool_params params = ggml_threadpool_params_default(threads);
-    params.paused = true; // until the first graph
-    ggml_threadpool *pool = ggml_threadpool_new(&params);
-    if (pool == nullptr) {
-        throw std::runtime_error("cannot start " + std::to_string(threads) + " compute threads");
-    }
-    return pool;
-}
-
-// attach makes the next graph run on the pool of a step's kind. llama.cpp
-// itself takes the batch pool for every step of more than one token, so both
-// are set to the one that is wanted. The pool that is left is paused by ggml.
-void attach(pc_context *c, bool prefill) {
-    ggml_threadpool *pool = prefill ? c->prefill_pool : c->decode_pool;
-    if (pool == c->attached) {
-        return;
-    }
-    const int32_t threads = prefill ? c->prefill_threads : c->decode_threads;
-    llama_attach_threadpool(c->context, pool, pool);
-    llama_set_n_threads(c->context, threads, threads);
-    c->attached = pool;
-}
-
 void destroy(pc_context *c) {
     if (c->context != nullptr) {
         llama_detach_threadpool(c->context);
         llama_free(c->context);
     }
-    if (c->prefill_pool != nullptr && c->prefill_pool != c->decode_pool) {
-        ggml_threadpool_free(c->prefill_pool);
-    }
-    if (c->decode_pool != nullptr) {
-        ggml_threadpool_free(c->decode_pool);
-    }
+    pc_pools_free(c);
     delete c;
 }
 
@@ -90,8 +59,6 @@ int pc_context_new(pc_model *m, const pc_context_params *p, pc_control *control,
         std::unique_ptr<pc_context, destroyer> c(new pc_context());
         c->vocab = m->vocab;
         c->control = control;
-        c->decode_threads = p->decode_threads;
-        c->prefill_threads = p->prefill_threads;
         c->context = llama_init_from_model(m->model, context_params(*p, control));
         if (c->context == nullptr) {
             throw std::runtime_error("llama.cpp makes no context");
@@ -105,9 +72,7 @@ int pc_context_new(pc_model *m, const pc_context_params *p, pc_control *control,
             llama_n_batch(c->context) < static_cast<uint32_t>(p->batch_tokens)) {
             throw std::runtime_error("llama.cpp made a smaller context than asked for");
         }
-        c->decode_pool = new_pool(p->decode_threads);
-        c->prefill_pool =
-            p->prefill_threads == p->decode_threads ? c->decode_pool : new_pool(p->prefill_threads);
+        pc_pools_set(c.get(), p->decode_threads, p->prefill_threads);
         const auto n = static_cast<size_t>(p->batch_tokens);
         c->n_seq_id.assign(n, 1);
         c->seq_ids.assign(n, 0);
@@ -132,7 +97,7 @@ int pc_evaluate(pc_context *c, int32_t n, const int32_t *tokens, const int32_t *
                 const int32_t *sequences, const int8_t *output, int prefill, pc_error *err) {
     const pc_cpu_meter meter(&c->control->cpu_ns);
     return pc_guarded(err, PC_EVALUATE_THREW, [&] {
-        attach(c, prefill != 0);
+        pc_pools_attach(c, prefill != 0);
         std::copy(sequences, sequences + n, c->seq_ids.begin());
         llama_batch batch{};
         batch.n_tokens = n;
@@ -144,6 +109,9 @@ int pc_evaluate(pc_context *c, int32_t n, const int32_t *tokens, const int32_t *
         batch.logits = const_cast<int8_t *>(output);
         const int rc = llama_decode(c->context, batch);
         llama_synchronize(c->context);
+        if (rc == 0) {
+            pc_pools_sweep(c);
+        }
         return rc;
     });
 }

@@ -16,15 +16,19 @@ struct pc_model {
     const llama_vocab *vocab = nullptr;
 };
 
+struct pc_pool {
+    int32_t threads;
+    ggml_threadpool *pool;
+};
+
 struct pc_context {
     llama_context *context = nullptr;
     const llama_vocab *vocab = nullptr;
     llama_memory_t memory = nullptr;
     pc_control *control = nullptr;
 
-    // Two thread pools, or one for both when their sizes are equal.
-    ggml_threadpool *decode_pool = nullptr;
-    ggml_threadpool *prefill_pool = nullptr;
+    // One pool of threads for each count in use (shim_pool.cpp).
+    std::vector<pc_pool> pools;
     int32_t decode_threads = 0;
     int32_t prefill_threads = 0;
     ggml_threadpool *attached = nullptr;
@@ -52,6 +56,21 @@ class pc_cpu_meter {
     uint64_t *total;
     uint64_t begin;
 };
+
+// pc_pools_set makes the pools for these counts and notes the counts. It throws
+// when threads cannot be started, and has then changed nothing.
+void pc_pools_set(pc_context *c, int32_t decode_threads, int32_t prefill_threads);
+
+// pc_pools_attach makes the next graph run on the pool of a step's kind.
+void pc_pools_attach(pc_context *c, bool prefill);
+
+// pc_pools_sweep frees the pools that no step will use. It may be called only
+// after a graph ran on the attached pool: until then ggml still holds the one
+// before, to pause it.
+void pc_pools_sweep(pc_context *c);
+
+// pc_pools_free frees all pools, once ggml does not hold any of them.
+void pc_pools_free(pc_context *c);
 
 inline void pc_set_error(pc_error *err, const char *text) {
     std::snprintf(err->text, sizeof err->text, "%s", text);

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"pichat/cmd/pichat/probe"
+	"pichat/cmd/pichat/tune"
 	"pichat/llm"
 	"pichat/llm/gguf"
 	"pichat/llm/llamacpp"
@@ -28,8 +29,13 @@ type Config struct {
 	Fetch  string
 	Wish   Wish
 	Memory Memory
-	// Threads for decode and prefill; 0 chooses.
+	// Threads for decode and prefill; 0 chooses: what Tuned remembers, else the
+	// physical cores.
 	Threads, PrefillThreads int
+	Tuned                   tune.Store
+	// Calibrate lets the engine choose threads in its first idle time, where
+	// none were asked for and Tuned remembers none.
+	Calibrate bool
 	// Processors is the number of CPUs that threads can run on; 0 where unknown.
 	Processors int
 	// MaxTokens and Queue are llm.EngineConfig's.
@@ -92,12 +98,13 @@ func Load(ctx context.Context, c Config, candidate *Candidate, progress func(flo
 		return nil, about(candidate.Path, err)
 	}
 	progress(0, "loading the model")
+	decode, prefill := c.threads(candidate.Path)
 	model, err := llamacpp.Load(ctx, llamacpp.Config{
 		Path:           candidate.Path,
 		Slots:          candidate.Plan.Slots,
 		Window:         candidate.Plan.Window,
-		DecodeThreads:  c.Threads,
-		PrefillThreads: c.PrefillThreads,
+		DecodeThreads:  decode,
+		PrefillThreads: prefill,
 		Progress:       func(done float64) { progress(done, "loading the model") },
 		Logger:         c.Logger,
 	})
@@ -115,6 +122,7 @@ func Load(ctx context.Context, c Config, candidate *Candidate, progress func(flo
 		QueueLimit: c.Queue,
 		MaxTokens:  c.MaxTokens,
 		Logger:     c.Logger,
+		Calibrate:  c.calibration(model, candidate.Path),
 	})
 	return &Running{Engine: engine, Model: model}, nil
 }

@@ -5,6 +5,23 @@ import (
 	"fmt"
 )
 
+// threads are the counts to load the model at path with; 0 leaves a choice to
+// the engine. What was asked for comes before what was measured.
+func (c Config) threads(path string) (decode, prefill int) {
+	decode, prefill = c.Threads, c.PrefillThreads
+	if decode != 0 {
+		return decode, prefill
+	}
+	choice, ok := c.Tuned.Load(path, c.Processors)
+	if !ok {
+		return decode, prefill
+	}
+	if prefill == 0 {
+		prefill = choice.Prefill
+	}
+	return choice.Decode, prefill
+}
+
 // ErrThreads means that far more threads were asked for than can run.
 var ErrThreads = errors.New("too many threads")
 

@@ -35,6 +35,7 @@ type grammar struct {
 	Doctor  Doctor  `cmd:"" help:"Check model, engine and board, and say what to do about each fault."`
 	Verify  Verify  `cmd:"" help:"Hold the running service against what is expected of this board, and measure its pace and temperature."`
 	Model   Model   `cmd:"" help:"Choose, fetch, look into and remove model files."`
+	Tune    Tune    `cmd:"" help:"Measure with how many threads a model is fastest on this machine, and remember it."`
 	Version Version `cmd:"" help:"Show versions and, on request, licences."`
 	Probe   Probe   `cmd:"" name:"probe-model" hidden:"" help:"Load a model file in this process and exit; the program runs itself so on files it has not seen."`
 }
@@ -135,6 +136,14 @@ type ModelCheck struct {
 	LogLevel string `placeholder:"LEVEL" default:"error" oneof:"debug,info,warn,error" help:"Least serious log lines to print: debug, info, warn, error (default)."`
 }
 
+// Tune is the command that chooses numbers of threads.
+type Tune struct {
+	Model    string `short:"m" placeholder:"FILE" help:"Model file (GGUF). Default: the one that serve would take."`
+	Models   string `placeholder:"DIR" default:"/srv/pichat/models" help:"Folder of models to look in last (default /srv/pichat/models)."`
+	Cache    string `placeholder:"DIR" help:"Folder that remembers the choice (default: the service's state folder, else ~/.cache/pichat)."`
+	LogLevel string `placeholder:"LEVEL" default:"error" oneof:"debug,info,warn,error" help:"Least serious log lines to print: debug, info, warn, error (default)."`
+}
+
 // Version is the command that shows versions.
 type Version struct {
 	Licences bool `help:"Print the licences of everything the program contains."`
@@ -151,8 +160,8 @@ type Engine struct {
 	Model          string `short:"m" placeholder:"FILE" help:"Model file (GGUF). Default: the default model, else the only one, in models/ here or beside the program, else in the folder of --models."`
 	Models         string `placeholder:"DIR" default:"/srv/pichat/models" help:"Folder of models to look in last (default /srv/pichat/models)."`
 	Context        int    `placeholder:"N" default:"auto" range:"128..1048576" auto:"" help:"Context window of a slot in tokens, prompt and reply together (default 4096, fewer where the model or memory ends before)."`
-	Threads        int    `placeholder:"N" default:"auto" range:"1..512" auto:"" help:"Threads that write replies (default: the physical cores)."`
-	PrefillThreads int    `placeholder:"N" default:"auto" range:"1..512" auto:"" help:"Threads that read prompts (default: as --threads)."`
+	Threads        int    `placeholder:"N" default:"auto" range:"1..512" auto:"" help:"Threads that write replies, at most (default: what pichat tune found, else the physical cores)."`
+	PrefillThreads int    `placeholder:"N" default:"auto" range:"1..512" auto:"" help:"Threads that read prompts (default: what pichat tune found, else as --threads)."`
 	MaxTokens      int    `placeholder:"N" default:"1024" range:"1..1048576" help:"Longest reply in tokens unless a request says otherwise (default 1024)."`
-	Cache          string `placeholder:"DIR" help:"Folder that remembers which model files were tried (default: the service's state folder, else ~/.cache/pichat)."`
+	Cache          string `placeholder:"DIR" help:"Folder that remembers which model files were tried, and what pichat tune found (default: the service's state folder, else ~/.cache/pichat)."`
 }

@@ -106,6 +106,17 @@ func (ModelCheck) Help() string {
 }
 
 // Help gives examples.
+func (Tune) Help() string {
+	return `Decode and prefill are measured with each number of threads in turn, for some seconds to some minutes. Where several are equally fast the fewest are chosen. Nothing is remembered when another process was busy meanwhile. serve and ask take the choice from then on, unless --threads says otherwise.
+
+Examples:
+
+    pichat tune
+    pichat tune --model /srv/pichat/models/model.gguf
+`
+}
+
+// Help gives examples.
 func (Version) Help() string {
 	return `Examples:
 

@@ -10,7 +10,7 @@ import (
 
 // Invocation is a command line that Parse understood.
 type Invocation struct {
-	// Command is a *Serve, *Ask, *Doctor, *Version, *Probe or a
+	// Command is a *Serve, *Ask, *Doctor, *Tune, *Version, *Probe or a
 	// command about models, such as *ModelInfo; nil when help was asked for.
 	Command any
 	// Help is the help text that was asked for; "" otherwise.

@@ -102,6 +102,7 @@ func TestParseCommands(t *testing.T) {
 		"model rm a.gguf":              &ModelRm{},
 		"model info f.gguf":            &ModelInfo{},
 		"model check f.gguf":           &ModelCheck{},
+		"tune -m f.gguf":               &Tune{},
 		"version --licences":           &Version{},
 		"probe-model f.gguf":           &Probe{},
 		"doctor --log-level debug":     &Doctor{},
@@ -217,7 +218,7 @@ func TestParseFaults(t *testing.T) {
 }
 
 func TestHelpGivesExamples(t *testing.T) {
-	for _, args := range []string{"serve", "ask", "doctor", "model list", "model pull", "model rm", "model info", "model check", "version"} {
+	for _, args := range []string{"serve", "ask", "doctor", "model list", "model pull", "model rm", "model info", "model check", "tune", "version"} {
 		inv, err := Parse(append(strings.Fields(args), "--help"), []string{"PICHAT_SLOTS=wrong"}, files{}.read)
 		if err != nil {
 			t.Fatal(err)

@@ -57,7 +57,7 @@ func TimeoutFor(fileBytes int64) time.Duration {
 // build, or when a child tries it now and it passes. Errors match ErrRefused,
 // ErrCrashed, or ctx's error; others are failures to run the child at all.
 func (p *Prober) Check(ctx context.Context, path string) error {
-	key, err := fileKey(path, p.Build)
+	key, err := FileKey(path, p.Build)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 // back, and who can do that can change this program as well.
 const sampled = 1 << 20
 
-// fileKey identifies a file's content and the build that tries it.
-func fileKey(path, build string) (string, error) {
+// FileKey identifies a file's content and the build that tries it.
+func FileKey(path, build string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err

@@ -1,0 +1,252 @@
+// Package threads chooses how many threads compute the decode steps, while
+// they run.
+//
+// The engine's threads wait for each other spinning, many times in a step. So
+// when another process takes a processor, a thread more than there are free
+// processors makes a step slower, not faster. A [Tuner] is told what steps
+// took and, a few times a second, what the processors did: whatever they did
+// that was neither idleness nor this process is the neighbours' share. That
+// share tells when to take fewer threads and, without trying, when they may be
+// more again. What the steps then take, held against those just before with as
+// many streams, confirms a change or takes it back.
+//
+// Everything here is pure: times come in as arguments, and nothing is read.
+package threads
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// The pace of decisions.
+const (
+	window = 250 * time.Millisecond // between two readings
+	// longGap ends what was known: what happened on average over a longer time
+	// without steps says little about now.
+	longGap = 10 * time.Second
+
+	fallAfter = 750 * time.Millisecond // of starving; counts twice where it is plain
+	riseAfter = time.Second            // of free processors, at first
+	riseMost  = time.Minute            // at most, after rises that did not last
+	lasting   = 15 * time.Second       // a rise that lasts as long was right
+
+	holdFirst = 10 * time.Second // no fall for as long after one that was taken back
+	holdMost  = 5 * time.Minute
+)
+
+// How many processors there must be, against the number of threads. Between
+// falling and rising there is a gap, so that a neighbour who takes half of a
+// processor changes nothing.
+const (
+	starving = 0.5  // fall below count - starving
+	plainly  = 0.75 // plain below count - plainly
+	roomy    = 0.7  // rise from count + roomy
+)
+
+// Step is a decode step that was computed.
+type Step struct {
+	Streams int // replies in it
+	Wall    time.Duration
+}
+
+// Load is a reading of the machine. Its times count from any fixed moment.
+type Load struct {
+	At      time.Duration // when it was taken
+	CPUs    int           // processors that the process may use
+	Process time.Duration // CPU time of this process
+	Idle    time.Duration // CPU time that nobody used, of these processors
+}
+
+// Tuner holds what is known. It belongs to one goroutine.
+type Tuner struct {
+	most, count int
+	reason      string
+
+	open  bool // last is a reading
+	last  Load
+	steps stepTimes // since last
+
+	starved, free time.Duration // how long it has looked like that
+	room          float64       // processors for us, where it looks like that
+	riseAfter     time.Duration
+	rose          time.Duration // when, by Load.At
+	hold          time.Duration // of the next fall that is taken back
+	heldUntil     time.Duration
+	trial         trial
+}
+
+// New returns a tuner that begins with the most threads there may be, at
+// least 1.
+func New(most int) *Tuner {
+	most = max(1, most)
+	return &Tuner{most: most, count: most, riseAfter: riseAfter, hold: holdFirst, rose: -lasting}
+}
+
+// Count is how many threads to use now, 1 to the most.
+func (t *Tuner) Count() int { return t.count }
+
+// Reason says in words why the count last changed; "" when it never did.
+func (t *Tuner) Reason() string { return t.reason }
+
+// Observe takes a step that was computed with Count threads.
+func (t *Tuner) Observe(s Step) { t.steps.add(s) }
+
+// Due reports whether it is time for a Read. There is nothing to choose with
+// one thread, and then it never is.
+func (t *Tuner) Due(at time.Duration) bool {
+	return t.most > 1 && (!t.open || at-t.last.At >= window)
+}
+
+// Read takes what the machine did since the reading before and decides.
+func (t *Tuner) Read(now Load) {
+	last, steps, open := t.last, t.steps, t.open
+	t.last, t.open = now, true
+	t.steps = stepTimes{walls: make([]time.Duration, 0, cap(steps.walls))}
+	elapsed := now.At - last.At
+	if !open || elapsed <= 0 || now.CPUs < 1 || now.Process < last.Process {
+		return
+	}
+	if elapsed > longGap {
+		t.forget()
+		return
+	}
+	decoding := steps.total >= elapsed*8/10
+	if t.trial.running() {
+		t.judge(steps, decoding, now.At)
+		return
+	}
+	t.weigh(processors(last, now, t.count), elapsed, decoding)
+	t.decide(steps, decoding, now)
+}
+
+// processors is how many processors there are for this process: all but those
+// that neighbours take or would take if nobody held them back.
+func processors(last, now Load, threads int) float64 {
+	elapsed, all := (now.At - last.At).Seconds(), float64(now.CPUs)
+	own := (now.Process - last.Process).Seconds() / elapsed
+	idle := (now.Idle - last.Idle).Seconds() / elapsed
+	theirs := max(0, all-own-idle)
+	if idle > 0.15 {
+		return all - theirs // nobody had to wait: it is what they want
+	}
+	// All were busy, and shared by as many as wanted to run: n of ours and k of
+	// theirs, who got all x k/(n+k).
+	n := max(float64(threads), own)
+	if left := all - theirs; left > 0.05 {
+		theirs = max(theirs, n*theirs/left)
+	}
+	return max(0, all-theirs)
+}
+
+// weigh adds a window to what speaks for a change.
+func (t *Tuner) weigh(room float64, elapsed time.Duration, decoding bool) {
+	count := float64(t.count)
+	switch plain := room < count-plainly; {
+	case plain && !decoding:
+		t.starved += fallAfter // nothing of ours is in the way of the view
+	case plain:
+		t.starved += 2 * elapsed
+	case room < count-starving:
+		t.starved += elapsed
+	default:
+		t.starved = 0
+	}
+	if room >= count+roomy {
+		t.free += elapsed
+	} else {
+		t.free = 0
+	}
+	if t.starved > 0 || t.free > 0 {
+		t.room = room
+	}
+}
+
+// decide changes the count where enough speaks for it.
+func (t *Tuner) decide(steps stepTimes, decoding bool, now Load) {
+	before := steps
+	if !decoding {
+		before = stepTimes{} // nothing to hold the steps to come against
+	}
+	switch room := t.room; {
+	case t.count > 1 && t.starved >= fallAfter && now.At >= t.heldUntil:
+		if now.At-t.rose < lasting {
+			t.riseAfter = min(2*t.riseAfter, riseMost)
+		} else {
+			t.riseAfter = riseAfter
+		}
+		to := min(max(int(room+0.5), 1), t.count-1)
+		t.change(to, before, fmt.Sprintf("a neighbour takes %.1f of %d processors", float64(now.CPUs)-room, now.CPUs))
+	case t.count < t.most && t.free >= t.riseAfter:
+		t.rose = now.At
+		to := min(max(int(room+1-roomy), t.count+1), t.most)
+		t.change(to, before, "processors are free again")
+	}
+}
+
+// judge holds the steps after a change against those before it.
+func (t *Tuner) judge(steps stepTimes, decoding bool, at time.Duration) {
+	from, rise := t.trial.from, t.count > t.trial.from
+	switch t.trial.judge(steps, decoding) {
+	case undecided, unknown:
+	case worse:
+		if rise {
+			t.riseAfter = min(2*t.riseAfter, riseMost)
+			t.change(from, stepTimes{}, "more threads were slower")
+		} else {
+			t.heldUntil = at + t.hold
+			t.hold = min(2*t.hold, holdMost)
+			t.change(from, stepTimes{}, "fewer threads were slower")
+		}
+	case good:
+		if !rise {
+			t.hold = holdFirst
+		}
+	}
+}
+
+// change sets the count; before are the steps that those to come are held
+// against, if any.
+func (t *Tuner) change(to int, before stepTimes, why string) {
+	t.reason = fmt.Sprintf("%d → %d: %s", t.count, to, why)
+	t.trial = newTrial(t.count, before)
+	t.count = to
+	t.starved, t.free = 0, 0
+}
+
+// forget drops what was seen, but not what was learned.
+func (t *Tuner) forget() {
+	t.starved, t.free = 0, 0
+	t.trial = trial{}
+}
+
+// stepTimes are the steps of a window.
+type stepTimes struct {
+	total   time.Duration
+	streams int
+	mixed   bool // not all have as many streams
+	walls   []time.Duration
+}
+
+// kept bounds the memory of a window.
+const kept = 256
+
+func (s *stepTimes) add(step Step) {
+	if len(s.walls) > 0 && step.Streams != s.streams {
+		s.mixed = true
+	}
+	s.streams = step.Streams
+	s.total += step.Wall
+	if len(s.walls) < kept {
+		s.walls = append(s.walls, step.Wall)
+	}
+}
+
+// median is 0 where the steps are no likes, or none.
+func (s *stepTimes) median() time.Duration {
+	if s.mixed || len(s.walls) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(s.walls))
+	return sorted[len(sorted)/2]
+}
