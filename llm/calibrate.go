@@ -91,6 +91,6 @@ func (p *threadPace) choose(decode, prefill int) {
 		return
 	}
 	p.most.MostDecode, p.most.MostPrefill = decode, prefill
-	p.tuner = threads.New(decode)
+	p.used, p.tuner = decode, threads.New(decode)
 	p.chosen = fmt.Sprintf("measured: %d for decode and %d for prefill are fastest here", decode, prefill)
 }

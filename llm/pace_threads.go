@@ -14,6 +14,7 @@ type threadPace struct {
 	meter  LoadMeter
 	most   ThreadStatus // as configured
 	tuner  *threads.Tuner
+	used   int // decode threads as last set
 	began  time.Time
 	failed string // why the count stays; "" while it can be changed
 	chosen string // how the most were chosen; "" when they were configured
@@ -31,12 +32,19 @@ func newThreadPace(b Backend) *threadPace {
 		meter:  meter,
 		most:   ThreadStatus{MostDecode: info.DecodeThreads, MostPrefill: info.PrefillThreads},
 		tuner:  threads.New(info.DecodeThreads),
+		used:   info.DecodeThreads,
 		began:  time.Now(),
 	}
 }
 
-// runPaced is run with as many threads as are best now.
+// runPaced is run with as many threads as are best now. An exclusive request
+// has all of them at any time: results are rounded by how work is split.
 func (e *Engine) runPaced(parts []part) error {
+	if e.pace != nil && e.exclusive() {
+		e.pace.use(e.pace.most.MostDecode)
+		return e.run(parts)
+	}
+	e.pace.use(0)
 	begin := time.Now()
 	err := e.run(parts)
 	e.pace.observe(e.batch.Prefill || err != nil, len(parts), begin, time.Now())
@@ -61,14 +69,26 @@ func (p *threadPace) observe(other bool, streams int, begin, end time.Time) {
 		p.failed = "the machine does not tell what its processors do"
 		return
 	}
-	before := p.tuner.Count()
 	p.tuner.Read(threads.Load{At: at, CPUs: load.CPUs, Process: load.Process, Idle: load.Idle})
-	if now := p.tuner.Count(); now != before {
-		_, prefill := p.setter.Threads()
-		if err := p.setter.SetThreads(now, prefill); err != nil {
-			p.failed = err.Error() // the backend goes on with what it has
-		}
+}
+
+// use sets the decode threads of the next step; 0 takes the tuner's number.
+func (p *threadPace) use(n int) {
+	if p == nil || p.failed != "" {
+		return
 	}
+	if n == 0 {
+		n = p.tuner.Count()
+	}
+	if n == p.used {
+		return
+	}
+	_, prefill := p.setter.Threads()
+	if err := p.setter.SetThreads(n, prefill); err != nil {
+		p.failed = err.Error() // the backend goes on with what it has
+		return
+	}
+	p.used = n
 }
 
 // status is what Status shows.

@@ -152,3 +152,27 @@ func TestNoThreadsToSet(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 }
+
+// An exclusive request has all threads, whatever the neighbour does; the next
+// one goes on with what is best.
+func TestExclusiveHasAllThreads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBoard(t)
+		b.burnFrom, b.burnUntil = 0, 1<<30
+		e := start(t, EngineConfig{Backend: b, MaxTokens: 400})
+		wait := func(r Request) { ask(t, e, r)() }
+		wait(Request{Prompt: "hi"})
+		if n, _ := b.Threads(); n != 1 {
+			t.Fatalf("%d threads beside a neighbour, want 1", n)
+		}
+		before := len(b.set)
+		wait(Request{Prompt: "hi", Exclusive: true})
+		if got := b.set[before:]; !slices.Equal(got, []int{2}) {
+			t.Errorf("in an exclusive request the threads were set to %v, want 2 once", got)
+		}
+		wait(Request{Prompt: "hi"})
+		if n, _ := b.Threads(); n != 1 {
+			t.Errorf("after it %d threads, want 1 again", n)
+		}
+	})
+}

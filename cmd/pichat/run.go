@@ -135,7 +135,7 @@ func (a *app) boot(ctx context.Context, e config.Engine, slots, queue int, log *
 		MaxTokens:      e.MaxTokens,
 		Queue:          queue,
 		Prober:         a.prober(e.Cache),
-		Tuned:          a.tuned(ctx, e.Cache),
+		Remembered:     a.remembered(ctx, e.Cache),
 		Logger:         log,
 	}
 	c.Memory = memory(ctx)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -14,6 +15,7 @@ import (
 	"pichat/cmd/pichat/boot"
 	"pichat/cmd/pichat/config"
 	"pichat/cmd/pichat/doctor"
+	"pichat/cmd/pichat/remember"
 	"pichat/cmd/pichat/supervise"
 	"pichat/llm"
 	"pichat/llm/fakellm"
@@ -221,7 +223,7 @@ func (s *server) serveModel(ctx context.Context) error {
 	begin := time.Now()
 	s.service.SetLoading(0, "checking the model file")
 	c := s.boot(ctx, s.config.Engine, s.config.Slots, s.config.Queue, s.log)
-	c.Calibrate = true
+	c.Calibrate, c.Pace, c.MaxWait = true, s.config.TargetPace, s.config.MaxWait
 	candidate, err := boot.Inspect(c)
 	if err != nil {
 		return err
@@ -234,7 +236,41 @@ func (s *server) serveModel(ctx context.Context) error {
 	}
 	s.service.SetReady(running.Engine)
 	s.logReady(running.Engine.Info(), time.Since(begin))
+	defer s.rememberSpeeds(ctx, running)()
 	return errors.Join(running.Engine.Run(ctx), running.Close())
+}
+
+// rememberEvery is how often measured step times are written down: a power cut
+// is the usual end of a Pi.
+const rememberEvery = 10 * time.Minute
+
+// rememberSpeeds keeps what the engine measures for the next start, now and then
+// and at the end. The result waits for the last time.
+func (s *server) rememberSpeeds(ctx context.Context, running *boot.Running) (wait func()) {
+	write := func() {
+		if err := running.Remember(); err != nil && !errors.Is(err, remember.ErrNowhere) {
+			s.log.Warn("the measured step times are not kept for the next start", "err", err)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(rememberEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				write()
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		done.Wait()
+		write()
+	}
 }
 
 // serveScript runs an engine over the scripted backend until ctx ends.
@@ -250,6 +286,8 @@ func (s *server) serveScript(ctx context.Context) error {
 		}),
 		Template:   fakellm.Template{},
 		QueueLimit: s.config.Queue,
+		MaxWait:    s.config.MaxWait,
+		Pace:       s.config.TargetPace,
 		MaxTokens:  s.config.MaxTokens,
 		Logger:     s.log,
 	})

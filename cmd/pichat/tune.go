@@ -12,6 +12,7 @@ import (
 
 	"pichat/cmd/pichat/boot"
 	"pichat/cmd/pichat/config"
+	"pichat/cmd/pichat/remember"
 	"pichat/cmd/pichat/tune"
 	"pichat/llm/llamacpp"
 	"pichat/sysmon/host"
@@ -36,7 +37,7 @@ func (a *app) tune(ctx context.Context, c *config.Tune) error {
 	if err != nil {
 		return whyEnded(ctx, err)
 	}
-	err = a.measure(ctx, running.Model, candidate.Path, conf.Tuned, status)
+	err = a.measure(ctx, running.Model, candidate.Path, tune.Store{Folder: conf.Remembered}, status)
 	return errors.Join(err, running.Close())
 }
 
@@ -95,12 +96,12 @@ func whyEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// tuned is where choices of threads are remembered. They hold for one build
-// and one kind of board, since a card may be put into another.
-func (a *app) tuned(ctx context.Context, cache string) tune.Store {
+// remembered is where measurements are kept. They hold for one build and one
+// kind of board, since a card may be put into another.
+func (a *app) remembered(ctx context.Context, cache string) remember.Folder {
 	r := host.Readers(host.Config{})
 	machine := []string{a.prober(cache).Build, fmt.Sprint(runtime.NumCPU(), " ", llamacpp.DefaultThreads())}
 	board, _ := r.BoardModel(ctx).Get()
 	cpu, _ := r.CPUModel(ctx).Get()
-	return tune.Store{Folder: a.cacheFolder(cache), Machine: strings.Join(append(machine, board, cpu), "\n")}
+	return remember.Folder{Path: a.cacheFolder(cache), Machine: strings.Join(append(machine, board, cpu), "\n")}
 }

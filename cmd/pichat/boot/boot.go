@@ -11,9 +11,10 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"pichat/cmd/pichat/probe"
-	"pichat/cmd/pichat/tune"
+	"pichat/cmd/pichat/remember"
 	"pichat/llm"
 	"pichat/llm/gguf"
 	"pichat/llm/llamacpp"
@@ -29,17 +30,21 @@ type Config struct {
 	Fetch  string
 	Wish   Wish
 	Memory Memory
-	// Threads for decode and prefill; 0 chooses: what Tuned remembers, else the
+	// Remembered holds what was measured of models on this machine: threads,
+	// and the engine's step times.
+	Remembered remember.Folder
+	// Threads for decode and prefill; 0 chooses: what is remembered, else the
 	// physical cores.
 	Threads, PrefillThreads int
-	Tuned                   tune.Store
 	// Calibrate lets the engine choose threads in its first idle time, where
-	// none were asked for and Tuned remembers none.
+	// none were asked for and none are remembered.
 	Calibrate bool
 	// Processors is the number of CPUs that threads can run on; 0 where unknown.
 	Processors int
-	// MaxTokens and Queue are llm.EngineConfig's.
+	// MaxTokens, Queue, Pace and MaxWait are llm.EngineConfig's.
 	MaxTokens, Queue int
+	Pace             float64
+	MaxWait          time.Duration
 	Prober           *probe.Prober
 	// Logger must be set.
 	Logger *slog.Logger
@@ -84,6 +89,10 @@ func Inspect(c Config) (*Candidate, error) {
 type Running struct {
 	Engine *llm.Engine
 	Model  *llamacpp.Model
+
+	path       string
+	threads    int // for decode, when it began
+	remembered remember.Folder
 }
 
 // Close frees the model.
@@ -120,11 +129,16 @@ func Load(ctx context.Context, c Config, candidate *Candidate, progress func(flo
 		Backend:    model,
 		Template:   template{format},
 		QueueLimit: c.Queue,
+		MaxWait:    c.MaxWait,
+		Pace:       c.Pace,
+		Learned:    c.learned(candidate.Path, model.Info().DecodeThreads),
 		MaxTokens:  c.MaxTokens,
 		Logger:     c.Logger,
 		Calibrate:  c.calibration(model, candidate.Path),
 	})
-	return &Running{Engine: engine, Model: model}, nil
+	return &Running{
+		Engine: engine, Model: model, path: candidate.Path, threads: model.Info().DecodeThreads, remembered: c.Remembered,
+	}, nil
 }
 
 // about names the file in front of an error that does not name it itself.

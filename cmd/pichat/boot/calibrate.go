@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"pichat/cmd/pichat/remember"
 	"pichat/cmd/pichat/tune"
 	"pichat/llm"
 	"pichat/llm/llamacpp"
@@ -24,7 +25,7 @@ func (c Config) calibration(m *llamacpp.Model, path string) llm.Calibration {
 	if !c.Calibrate || c.Threads != 0 || c.PrefillThreads != 0 || most < 2 {
 		return nil
 	}
-	if _, known := c.Tuned.Load(path, c.Processors); known {
+	if _, known := c.tuned().Load(path, c.Processors); known {
 		return nil
 	}
 	return func(ctx context.Context, sequence int) (decode, prefill int, ok bool) {
@@ -45,7 +46,7 @@ func (c Config) calibration(m *llamacpp.Model, path string) llm.Calibration {
 		decode, prefill = tune.Choose(measured.Results)
 		c.Logger.Info("threads are calibrated", "decode", decode, "prefill", prefill, "took", time.Since(began).Round(time.Millisecond))
 		choice := tune.Choice{Model: path, At: time.Now().UTC().Truncate(time.Second), Decode: decode, Prefill: prefill, Results: measured.Results}
-		if err := c.Tuned.Save(choice); err != nil && !errors.Is(err, tune.ErrNowhere) {
+		if err := c.tuned().Save(choice); err != nil && !errors.Is(err, remember.ErrNowhere) {
 			c.Logger.Warn("the choice of threads is not remembered", "err", err)
 		}
 		return decode, prefill, true

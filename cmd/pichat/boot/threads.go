@@ -3,6 +3,8 @@ package boot
 import (
 	"errors"
 	"fmt"
+
+	"pichat/cmd/pichat/tune"
 )
 
 // threads are the counts to load the model at path with; 0 leaves a choice to
@@ -12,7 +14,7 @@ func (c Config) threads(path string) (decode, prefill int) {
 	if decode != 0 {
 		return decode, prefill
 	}
-	choice, ok := c.Tuned.Load(path, c.Processors)
+	choice, ok := c.tuned().Load(path, c.Processors)
 	if !ok {
 		return decode, prefill
 	}
@@ -43,3 +45,6 @@ func CheckThreads(threads, prefillThreads, processors int) (warning string, err 
 	}
 	return fmt.Sprintf("%d threads are asked for and this machine has %d processors: they hold each other up", most, processors), nil
 }
+
+// tuned is where choices of threads are.
+func (c Config) tuned() tune.Store { return tune.Store{Folder: c.Remembered} }

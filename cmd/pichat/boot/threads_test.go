@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"pichat/cmd/pichat/remember"
 	"pichat/cmd/pichat/tune"
 )
 
@@ -39,10 +40,10 @@ func TestThreadsOfAModel(t *testing.T) {
 	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tuned := tune.Store{Folder: dir, Machine: "m"}
+	tuned := tune.Store{Folder: remember.Folder{Path: dir, Machine: "m"}}
 	check := func(what string, c Config, wantDecode, wantPrefill int) {
 		t.Helper()
-		c.Tuned, c.Processors = tuned, 4
+		c.Remembered, c.Processors = tuned.Folder, 4
 		if d, p := c.threads(path); d != wantDecode || p != wantPrefill {
 			t.Errorf("%s: %d and %d, want %d and %d", what, d, p, wantDecode, wantPrefill)
 		}

@@ -46,6 +46,7 @@ type Serve struct {
 	Engine     `embed:""`
 	Slots      int           `placeholder:"N" default:"auto" range:"1..64" auto:"" help:"Serving places: how many replies are written at once (default 4, fewer where memory is short)."`
 	Queue      int           `placeholder:"N" default:"32" range:"1..10000" help:"Requests that may wait for a place; more are refused (default 32)."`
+	MaxWait    time.Duration `placeholder:"TIME" default:"5m" range:"1s..24h" help:"Refuse a request that would wait longer than this for a place, by prediction (default 5m)."`
 	Grace      time.Duration `placeholder:"TIME" default:"60s" range:"1s..1h" help:"How long a reply goes on after its page was lost (default 60s)."`
 	TargetPace float64       `placeholder:"N" default:"11" range:"0.1..1000" help:"Pace in tokens/s that the page measures against (default 11)."`
 	AllowHost  []string      `placeholder:"NAME" check:"host" help:"Answer under this host name too, such as a DNS name or that of a VPN. May be repeated."`

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"pichat/cmd/pichat/remember"
 	"pichat/llm"
 	"pichat/llm/fakellm"
 )
@@ -168,7 +169,7 @@ func TestStore(t *testing.T) {
 		}
 	}
 	write("one")
-	s := Store{Folder: filepath.Join(dir, "cache"), Machine: "a Pi 5"}
+	s := Store{Folder: remember.Folder{Path: filepath.Join(dir, "cache"), Machine: "a Pi 5"}}
 	if c, ok := s.Load(model, 4); ok {
 		t.Errorf("nothing was saved, and there is %+v", c)
 	}
@@ -185,17 +186,17 @@ func TestStore(t *testing.T) {
 	if _, ok := s.Load(model, 3); ok {
 		t.Error("four threads are taken for three processors")
 	}
-	if _, ok := (Store{Folder: s.Folder, Machine: "a Pi 4"}).Load(model, 4); ok {
+	if _, ok := (Store{Folder: remember.Folder{Path: s.Path, Machine: "a Pi 4"}}).Load(model, 4); ok {
 		t.Error("a choice for one machine is taken for another")
 	}
 	write("two, another file")
 	if _, ok := s.Load(model, 4); ok {
 		t.Error("a choice for one model is taken for another")
 	}
-	if err := (Store{}).Save(saved); !errors.Is(err, ErrNowhere) {
+	if err := (Store{}).Save(saved); !errors.Is(err, remember.ErrNowhere) {
 		t.Errorf("without a folder: %v", err)
 	}
-	names, _ := filepath.Glob(filepath.Join(s.Folder, "tuned-threads", "*"))
+	names, _ := filepath.Glob(filepath.Join(s.Path, "tuned-threads", "*"))
 	for _, name := range names {
 		if err := os.WriteFile(name, []byte(`{"decode_threads":-1}`), 0o600); err != nil {
 			t.Fatal(err)
