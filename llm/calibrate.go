@@ -59,7 +59,7 @@ func (e *Engine) calibrate(ctx context.Context) bool {
 	}
 	idle, done := e.idling.begin(ctx)
 	defer done()
-	if e.inflight.Load() > 0 { // it came before it could interrupt
+	if len(e.inbox)+len(e.queue) > 0 { // it came before it could interrupt
 		return false
 	}
 	e.idling.tried++
