@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	neighbourRounds = 7
+	neighbourRounds = 11
 	neighbourRun    = 256 // tokens of a run
 	// Bars for the adaptive count, beside a neighbour: against all threads, and
 	// against the best fixed count.
