@@ -42,6 +42,7 @@ func parse(body []byte) (chatRequest, error) {
 	p.read("min_p", &req.Sampling.MinP)
 	p.read("repeat_penalty", &req.Sampling.RepeatPenalty)
 	p.read("seed", &req.Sampling.Seed)
+	p.read("ignore_eos", &req.Sampling.IgnoreEOG)
 	p.read("stop", (*stopList)(&req.Stop))
 	p.streamOptions(&req.includeUsage, req.stream)
 	p.templateArguments(&req.Thinking)
