@@ -61,7 +61,7 @@ func fakeServe(kind string, args []string) error {
 	if err != nil {
 		return err
 	}
-	go func() { _ = http.Serve(l, fakeChat{pace: 200 * time.Microsecond}) }()
+	go func() { _ = http.Serve(l, fakeChat{pace: 200 * time.Microsecond, burst: 4}) }()
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, os.Interrupt)
 	<-end
@@ -72,6 +72,7 @@ func fakeServe(kind string, args []string) error {
 // counts a token for each word of the prompt.
 type fakeChat struct {
 	pace  time.Duration
+	burst int           // frames that go out at once, 1 when not set
 	gates chan struct{} // when set, a frame goes out for each value
 }
 
@@ -97,11 +98,13 @@ func (c fakeChat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	send(`: prefill %d of %d`, prompt, prompt)
 	send(`data: {"choices":[{"delta":{"role":"assistant","content":""}}]}`)
-	for range asked.MaxTokens {
-		select {
-		case <-c.next():
-		case <-r.Context().Done():
-			return
+	for i := range asked.MaxTokens {
+		if i%max(c.burst, 1) == 0 {
+			select {
+			case <-c.next():
+			case <-r.Context().Done():
+				return
+			}
 		}
 		send(`data: {"choices":[{"delta":{"content":" word"}}]}`)
 	}
