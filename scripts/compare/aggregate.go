@@ -54,6 +54,7 @@ func (s *session) aggregateOf(ctx context.Context, streams int) (row, error) {
 	out.notePrompts(ra, rb)
 	out.noteFrames(ra, rb)
 	out.note("window in which all ran: %.1f s here, %.1f s there", paired.Median(column(a, seconds)), paired.Median(column(b, seconds)))
+	out.note("%s", s.tried(name, sh.String()))
 	return out, nil
 }
 

@@ -39,6 +39,7 @@ func beside(ctx context.Context, s *session) ([]row, error) {
 	out := row{Measure: name, Unit: "s", Against: fmt.Sprintf("llama-server, %v, %v", sh, flags), Use: m,
 		Ours: column(a, ttftSeconds), Theirs: column(b, ttftSeconds), Must: paired.AtMost(1.0), Loop: "closed, 3 streams and then a question"}
 	out.notePrompts(a, b)
+	out.note("%s", s.tried(name, sh.String()))
 	return []row{out}, nil
 }
 

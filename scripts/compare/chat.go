@@ -41,6 +41,7 @@ func chat(ctx context.Context, s *session) ([]row, error) {
 	out := row{Measure: name, Unit: "s", Against: fmt.Sprintf("llama-server, %v, %v", sh, flags), Use: m,
 		Ours: column(a, ttftSeconds), Theirs: column(b, ttftSeconds), Must: paired.AtMost(1.0), Loop: "closed, 1 user"}
 	out.notePrompts(a, b)
+	out.note("%s", s.tried(name, sh.String()))
 	out.note("each side's chat holds its own replies of up to %d tokens", chatTokens)
 	return []row{out}, nil
 }

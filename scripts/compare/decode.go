@@ -41,5 +41,6 @@ func decode(ctx context.Context, s *session) ([]row, error) {
 	out := row{Measure: "decode, 1 stream", Unit: "tokens/s", Against: "llama-bench tg128 " + flags.String(),
 		Ours: a, Theirs: b, Must: paired.AtLeast(0.95), Aim: &aim, Loop: "closed, 1 user", Use: m}
 	out.note("128 tokens after a prompt of %s; llama-bench begins with an empty memory", span(replies, func(r reply) int { return r.promptTokens }))
+	out.note("%s", s.tried("decode", benchSweep))
 	return []row{out}, nil
 }

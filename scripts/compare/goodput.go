@@ -23,8 +23,7 @@ type load struct {
 func goodput(ctx context.Context, s *session) ([]row, error) {
 	sh := shape{slots: 4, window: 2048}
 	flags, err := s.bestPeer(ctx, "goodput", sh, higher, func(ctx context.Context, peer *server) (float64, error) {
-		g, err := together(ctx, peer, s.rand.Uint64(), 4)
-		return g.tps, err
+		return s.closedRate(ctx, peer, s.rand.Uint64())
 	})
 	if err != nil {
 		return nil, err
@@ -62,6 +61,7 @@ func goodput(ctx context.Context, s *session) ([]row, error) {
 		Loop: fmt.Sprintf("open, Poisson, %.2f requests/s over %v, latency from the scheduled time", rate, s.window)}
 	out.note("capacity (%.0f %% meet TTFT <= %v and W(%.0f) <= %v): %.2f here, %.2f there; 1.5 x is of %s", 100*capacitySLO,
 		sloTTFT, sloPace, sloWait, a, b, whose)
+	out.note("%s", s.tried("goodput", sh.String()))
 	out.note("here %s; there %s", sum(la), sum(lb))
 	return []row{out}, nil
 }

@@ -36,7 +36,7 @@ func (s *session) head(ctx context.Context) []string {
 	return []string{
 		"machine: " + cpuName() + ", load average at the start " + strings.TrimSpace(string(load)),
 		"model: " + s.model,
-		"pichat: " + firstLine(ctx, s.pichat, "version"),
+		strings.TrimSpace("pichat: " + firstLine(ctx, s.pichat, "version") + " " + strings.Join(s.pichatFlags, " ")),
 		"llama-server: " + firstLine(ctx, s.llamaServer, "--version"),
 		"date: " + time.Now().UTC().Format("2006-01-02 15:04 MST"),
 	}

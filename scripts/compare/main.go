@@ -128,6 +128,10 @@ func parse(args []string, stderr io.Writer) (config, options, error) {
 	f := flag.NewFlagSet("compare", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.StringVar(&c.pichat, "pichat", "bin/pichat", "pichat's `file`")
+	f.Func("pichat-flags", "`flags` of pichat serve to try, with spaces between them", func(text string) error {
+		c.pichatFlags = strings.Fields(text)
+		return nil
+	})
 	f.StringVar(&c.llamaServer, "llama-server", "", "llama-server's `file`")
 	f.StringVar(&c.llamaBench, "llama-bench", "", "llama-bench's `file`")
 	f.StringVar(&c.model, "model", "models/SmolLM2-135M-Instruct.Q4_1.gguf", "model `file`")

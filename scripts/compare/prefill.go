@@ -56,5 +56,6 @@ func (s *session) prefillOf(ctx context.Context, ours *server, tokens, words int
 		Ours: a, Theirs: b, Must: paired.AtLeast(0.95), Aim: &aim, Loop: "closed, 1 user", Use: m}
 	out.note("prompt tokens %s, cached %s; ours is prompt tokens over the client's TTFT",
 		span(replies, func(r reply) int { return r.promptTokens }), span(replies, cached))
+	out.note("%s", s.tried(name, benchSweep))
 	return out, nil
 }

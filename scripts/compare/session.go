@@ -13,6 +13,7 @@ import (
 type config struct {
 	pichat, llamaServer, llamaBench string
 	model                           string
+	pichatFlags                     []string // added to what it is started with
 	runs, sweepTries                int
 	rest                            time.Duration // between two sides: compute threads spin on for a while
 	window                          time.Duration // of open-loop load

@@ -16,8 +16,8 @@ type shape struct {
 func (c config) ours(s shape) launch {
 	return launch{
 		name: "pichat", program: c.pichat, ready: "/readyz",
-		args: []string{"serve", "--no-qr", "--log-level", "warn", "--model", c.model,
-			"--slots", strconv.Itoa(s.slots), "--context", strconv.Itoa(s.window)},
+		args: append([]string{"serve", "--no-qr", "--log-level", "warn", "--model", c.model,
+			"--slots", strconv.Itoa(s.slots), "--context", strconv.Itoa(s.window)}, c.pichatFlags...),
 		address: func(host, port string) []string { return []string{"--listen", host + ":" + port} },
 	}
 }

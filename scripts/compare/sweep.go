@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // sweeps remembers which flags the peer is best with, for each measure, so that
@@ -20,10 +21,9 @@ type sweeps struct {
 
 // outcome is what a sweep found.
 type outcome struct {
-	Peer     *peerFlags  `json:"peer,omitempty"`
-	Bench    *benchFlags `json:"bench,omitempty"`
-	Capacity *float64    `json:"capacity,omitempty"` // requests/s
-	Tried    []string    `json:"tried"`
+	Peer  *peerFlags  `json:"peer,omitempty"`
+	Bench *benchFlags `json:"bench,omitempty"`
+	Tried []string    `json:"tried"`
 }
 
 // loadSweeps reads the file, which may not be there yet.
@@ -142,9 +142,12 @@ func (s *session) tryPeer(ctx context.Context, sh shape, f peerFlags, try func(c
 	return s.tries(ctx, func() (float64, error) { return try(ctx, peer) })
 }
 
+// benchSweep is what a sweep of llama-bench is about.
+const benchSweep = "llama-bench"
+
 // bestBench returns the flags with which llama-bench is fastest.
 func (s *session) bestBench(ctx context.Context, measure string, prompt, tokens int) (benchFlags, error) {
-	key := s.key(measure, "llama-bench")
+	key := s.key(measure, benchSweep)
 	if o, ok := s.sweeps.Found[key]; ok && o.Bench != nil {
 		s.say("%s: llama-bench is best with %v (of an earlier sweep)", measure, *o.Bench)
 		return *o.Bench, nil
@@ -176,6 +179,11 @@ func benchChoices(prompt int) (out []benchFlags) {
 		out = append(out, benchFlags{Threads: runtime.NumCPU(), UBatch: 256}, benchFlags{Threads: runtime.NumCPU(), UBatch: 2048})
 	}
 	return out
+}
+
+// tried is all that the sweep for a measure tried.
+func (s *session) tried(measure, about string) string {
+	return "peer's sweep: " + strings.Join(s.sweeps.Found[s.key(measure, about)].Tried, "; ")
 }
 
 // key names a sweep by all that may change its outcome.
