@@ -135,6 +135,11 @@ fuzz-short: setup engine ## run each fuzz target for 10 s
 bench: build model ## measure (ARGS='./llm/...' for some packages only)
 	@GO=$(GO) scripts/bench.sh $(ARGS)
 
+# LLAMA_SERVER and LLAMA_BENCH are what scripts/peers.sh builds, or your own.
+.PHONY: compare
+compare: build model ## measure against LLAMA_SERVER=… LLAMA_BENCH=… (ARGS='-only decode,gap')
+	@env -u PICHAT_CACHE $(GO) run ./scripts/compare -llama-server '$(LLAMA_SERVER)' -llama-bench '$(LLAMA_BENCH)' $(ARGS)
+
 .PHONY: screenshots
 screenshots: setup-test build model ## take the README's pictures of the page
 	@$(GO) run ./scripts/screenshots bin/pichat docs/images

@@ -39,6 +39,7 @@ var rules = []rule{
 	{"llm/fakellm", []string{"pichat/llm"}, "a stand-in must not drag in what it stands in for"},
 	{"llm/backendtest", []string{"pichat/llm"}, "one suite for every backend, so it knows none"},
 	{"llm/enginebench", nil, "a comparison of the engine with the binding, in its tests"},
+	{"llm/paired", nil, "the statistics of a comparison are formulas on numbers"},
 	{"llm/chattmpl", []string{"pichat/llm", "github.com/ardanlabs/jinja"}, "the one place that knows Jinja"},
 	{"llm/gguf", []string{"pichat/llm/modelname", "github.com/gpustack/gguf-parser-go"}, "the one place that parses model files"},
 	{"sysmon", []string{"pichat/sysmon"}, "the board's readings know nothing of models or pages"},

@@ -61,6 +61,9 @@ type Sampling struct {
 	MinP          float64 // 0..1; 0 = off
 	RepeatPenalty float64 // 0.1..4; 0 and 1 = off; over the last 64 tokens
 	Seed          *uint32 // nil picks one at random
+	// IgnoreEOG never picks a token that ends a generation, so that a reply ends
+	// at its cap, its window or a stop string: for benchmarks.
+	IgnoreEOG bool
 }
 
 // DefaultSampling is what the page and the API use when nothing is asked.

@@ -49,6 +49,7 @@ func Run(t *testing.T, open func(t *testing.T) llm.Backend) {
 		{"seeds", testSeeds},
 		{"temperatures", testTemperatures},
 		{"narrow samplers", testNarrowSamplers},
+		{"no end", testNoEnd},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			empty(t, b)

@@ -94,6 +94,30 @@ func testNarrowSamplers(t *testing.T, b llm.Backend) {
 	}
 }
 
+// finished is a text after which a chat model ends its turn at once.
+const finished = "<|im_start|>user\nSay hi.<|im_end|>\n<|im_start|>assistant\nHi!"
+
+// testNoEnd writes on past the place where the text would end.
+func testNoEnd(t *testing.T, b llm.Backend) {
+	prompt, err := b.Tokenize(llm.Text{Parts: []string{finished}, Special: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const more = 20
+	most := b.Info().Window - len(prompt) - more
+	usual := answer(t, b, llm.Sampling{}, prompt, most)
+	if n := len(usual); !b.IsEOG(usual[n-1]) {
+		t.Fatalf("the text did not end within %d tokens: %q", n, spell(b, usual))
+	}
+	for _, s := range []llm.Sampling{{}, {Temperature: 2, TopK: 3}} {
+		s.IgnoreEOG = true
+		got := answer(t, b, s, prompt, len(usual)+more)
+		if n := len(got); n != len(usual)+more || b.IsEOG(got[n-1]) {
+			t.Errorf("%+v: ended after %d tokens", s, n)
+		}
+	}
+}
+
 func testRefusedSamples(t *testing.T, b llm.Backend) {
 	s := sampler(t, b, llm.Sampling{}, nil)
 	prompt := tokenize(t, b, "a b c")

@@ -11,6 +11,7 @@ import (
 
 	"pichat/llm"
 	"pichat/llm/llamacpp"
+	"pichat/llm/paired"
 )
 
 const (
@@ -64,12 +65,12 @@ func BenchmarkNeighbour(b *testing.B) {
 		report("beside a neighbour", beside)
 		one, most, adaptive := beside[0].speeds, beside[1].speeds, beside[2].speeds
 		best := one
-		if median(most) > median(one) {
+		if paired.Median(most) > paired.Median(one) {
 			best = most
 		}
-		toAll, toBest := NewRatio(ratios(adaptive, most)), NewRatio(ratios(adaptive, best))
-		fmt.Printf("adaptive/all threads: %v; at least %.2f: %s\n", toAll, overAll, toAll.Verdict(overAll))
-		fmt.Printf("adaptive/best fixed:  %v; at least %.2f: %s\n", toBest, overBest, toBest.Verdict(overBest))
+		toAll, toBest := paired.NewRatio(ratios(adaptive, most)), paired.NewRatio(ratios(adaptive, best))
+		fmt.Printf("adaptive/all threads: %v; at least %.2f: %s\n", toAll, overAll, toAll.Verdict(paired.AtLeast(overAll)))
+		fmt.Printf("adaptive/best fixed:  %v; at least %.2f: %s\n", toBest, overBest, toBest.Verdict(paired.AtLeast(overBest)))
 		b.ReportMetric(toAll.Median, "adaptive/all")
 		b.ReportMetric(toBest.Median, "adaptive/best")
 	}
@@ -161,11 +162,11 @@ func burn(b *testing.B) (stop func()) {
 func report(where string, ways []*arm) {
 	for _, w := range ways {
 		fmt.Printf("%-18s %-10s median %5.1f tokens/s, from %5.1f to %5.1f\n", where, w.name,
-			median(w.speeds), slices.Min(w.speeds), slices.Max(w.speeds))
+			paired.Median(w.speeds), slices.Min(w.speeds), slices.Max(w.speeds))
 	}
 }
 
-func median(values []float64) float64 { return NewRatio(values).Median }
+func median(values []float64) float64 { return paired.NewRatio(values).Median }
 
 func ratios(a, b []float64) []float64 {
 	out := make([]float64, len(a))

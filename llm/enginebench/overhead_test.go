@@ -10,6 +10,7 @@ import (
 
 	"pichat/llm"
 	"pichat/llm/llamacpp"
+	"pichat/llm/paired"
 )
 
 const (
@@ -75,11 +76,11 @@ func BenchmarkEngineOverhead(b *testing.B) {
 			}
 		}
 	}
-	d, p := NewRatio(decode), NewRatio(prefill)
+	d, p := paired.NewRatio(decode), paired.NewRatio(prefill)
 	b.ReportMetric(d.Median, "decode-ratio")
 	b.ReportMetric(p.Median, "prefill-ratio")
-	fmt.Printf("decode  engine/bare: %v; at least %.2f: %s\n", d, bar, d.Verdict(bar))
-	fmt.Printf("prefill engine/bare: %v; at least %.2f: %s\n", p, bar, p.Verdict(bar))
+	fmt.Printf("decode  engine/bare: %v; at least %.2f: %s\n", d, bar, d.Verdict(paired.AtLeast(bar)))
+	fmt.Printf("prefill engine/bare: %v; at least %.2f: %s\n", p, bar, p.Verdict(paired.AtLeast(bar)))
 }
 
 func load(b *testing.B) *llamacpp.Model {

@@ -39,7 +39,7 @@ func (b *Backend) NewSampler(s llm.Sampling, recent []llm.Token) (llm.Sampler, e
 
 // Sample implements llm.Sampler. The first call asks the script for the answer
 // to what the sequence holds; each gives the next token of it, and then the
-// end-of-generation token.
+// end-of-generation token, or with IgnoreEOG the answer anew.
 func (s *sampler) Sample(i int) (llm.Token, error) {
 	s.b.mu.Lock()
 	defer s.b.mu.Unlock()
@@ -69,7 +69,10 @@ func (s *sampler) Sample(i int) (llm.Token, error) {
 		s.reply = b.config.Script(turn).tokens(&b.tokenizer)
 	}
 	if s.next >= len(s.reply) {
-		return TokenEnd, nil
+		if !s.sampling.IgnoreEOG || len(s.reply) == 0 {
+			return TokenEnd, nil
+		}
+		s.next = 0
 	}
 	t := s.reply[s.next]
 	s.next++

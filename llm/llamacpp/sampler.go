@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"unsafe"
 
 	"pichat/llm"
 )
@@ -47,9 +48,14 @@ func (m *Model) NewSampler(s llm.Sampling, recent []llm.Token) (llm.Sampler, err
 	if m.context == nil {
 		return nil, fmt.Errorf("%w: new sampler: %w", llm.ErrBackend, errClosed)
 	}
+	var barred []C.int32_t
+	if s.IgnoreEOG {
+		barred = m.vocabulary.eog
+	}
 	var cerr C.pc_error
 	out := &sampler{m: m}
-	if C.pc_sampler_new(m.vocabulary.model, &config, &tail[:1][0], C.int32_t(len(tail)), &out.c, &cerr) != C.PC_OK {
+	if C.pc_sampler_new(m.vocabulary.model, &config, &tail[:1][0], C.int32_t(len(tail)),
+		unsafe.SliceData(barred), C.int32_t(len(barred)), &out.c, &cerr) != C.PC_OK {
 		return nil, backendError("new sampler", &cerr)
 	}
 	return out, nil

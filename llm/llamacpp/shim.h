@@ -191,8 +191,10 @@ typedef struct pc_sampling {
     uint32_t seed;
 } pc_sampling;
 
+// pc_sampler_new makes a sampler. Recent tokens count for the repeat penalty;
+// barred ones are never picked. Both are copied.
 int pc_sampler_new(const pc_model *m, const pc_sampling *sampling, const int32_t *recent, int32_t n_recent,
-                   pc_sampler **out, pc_error *err);
+                   const int32_t *barred, int32_t n_barred, pc_sampler **out, pc_error *err);
 void pc_sampler_free(pc_sampler *s);
 
 // pc_sample picks a token from the logits at an index of the last batch.

@@ -26,7 +26,7 @@ struct pc_sampler {
     std::unique_ptr<llama_sampler, chain_free> chain; // what follows top-k; null when greedy
     std::vector<llama_token> recent;                  // a ring
     size_t oldest = 0;
-    std::vector<llama_token> suppressed; // tokens that the model must not write
+    std::vector<llama_token> suppressed; // tokens that are never picked
     std::vector<llama_token_data> candidates;
     std::vector<std::pair<llama_token, float>> saved; // logits changed in place
 
@@ -187,7 +187,7 @@ std::unique_ptr<llama_sampler, chain_free> new_chain(const pc_sampling &p) {
 } // namespace
 
 int pc_sampler_new(const pc_model *m, const pc_sampling *sampling, const int32_t *recent, int32_t n_recent,
-                   pc_sampler **out, pc_error *err) {
+                   const int32_t *barred, int32_t n_barred, pc_sampler **out, pc_error *err) {
     return pc_guarded(err, PC_FAILED, [&] {
         auto s = std::make_unique<pc_sampler>();
         s->config = *sampling;
@@ -198,6 +198,7 @@ int pc_sampler_new(const pc_model *m, const pc_sampling *sampling, const int32_t
         for (int32_t i = 0; i < n_recent; i++) {
             s->remember(recent[i]);
         }
+        s->suppressed.assign(barred, barred + n_barred);
         int32_t n = 0;
         const llama_token *tokens = llama_vocab_get_suppress_tokens(m->vocab, &n);
         for (int32_t i = 0; i < n; i++) {

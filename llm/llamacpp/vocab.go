@@ -33,9 +33,10 @@ type vocabulary struct {
 	eos    llm.Token // -1 when there is none
 	addBOS bool
 
-	kinds  []uint8  // [size] PC_TOKEN_* bits
-	ends   []uint32 // [size] end of each token's piece in pieces
-	pieces []byte   // the bytes of all tokens
+	kinds  []uint8     // [size] PC_TOKEN_* bits
+	ends   []uint32    // [size] end of each token's piece in pieces
+	pieces []byte      // the bytes of all tokens
+	eog    []C.int32_t // the tokens that end a generation
 
 	specials []string   // see Specials
 	breakers specialSet // user-defined markup, which is never parsed in plain text
@@ -71,6 +72,11 @@ func readVocabulary(model *C.pc_model) (*vocabulary, error) {
 	}
 	v.pieces = C.GoBytes(unsafe.Pointer(arena), C.int(v.ends[v.size-1]))
 	C.pc_free(unsafe.Pointer(arena))
+	for t, kind := range v.kinds {
+		if kind&C.PC_TOKEN_EOG != 0 {
+			v.eog = append(v.eog, C.int32_t(t))
+		}
+	}
 	v.findSpecials()
 	return v, v.findGuard()
 }

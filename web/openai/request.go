@@ -43,6 +43,7 @@ func parse(body []byte) (chatRequest, error) {
 	p.read("repeat_penalty", &req.Sampling.RepeatPenalty)
 	p.read("seed", &req.Sampling.Seed)
 	p.read("exclusive", &req.Exclusive)
+	p.read("ignore_eos", &req.Sampling.IgnoreEOG)
 	p.read("stop", (*stopList)(&req.Stop))
 	p.streamOptions(&req.includeUsage, req.stream)
 	p.templateArguments(&req.Thinking)

@@ -46,6 +46,7 @@ func TestParseRefuses(t *testing.T) {
 		{"hot", `{` + hi + `,"temperature":"hot"}`, "temperature", `"hot": it is string and must be a number`},
 		{"stream", `{` + hi + `,"stream":"yes"}`, "stream", "true or false"},
 		{"seed", `{` + hi + `,"seed":-1}`, "seed", "0 to 4294967295"},
+		{"ignore_eos", `{` + hi + `,"ignore_eos":1}`, "ignore_eos", "true or false"},
 		{"stop", `{` + hi + `,"stop":7}`, "stop", "neither a string nor a list"},
 		{"stop list", `{` + hi + `,"stop":["a",1]}`, "stop", "neither a string nor a list"},
 		{"two answers", `{` + hi + `,"n":2}`, "n", "give 1"},
@@ -79,7 +80,7 @@ func TestParse(t *testing.T) {
 		{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},
 		{"role":"user","content":"c"}],
 		"model":"x","user":"u","stream":true,"stream_options":{"include_usage":true},
-		"max_completion_tokens":7,"temperature":0,"top_p":0.5,"top_k":3,"min_p":0.1,"repeat_penalty":1.1,"seed":5,
+		"max_completion_tokens":7,"temperature":0,"top_p":0.5,"top_k":3,"min_p":0.1,"repeat_penalty":1.1,"seed":5,"ignore_eos":true,
 		"stop":"END","tool_choice":"none","response_format":{ "type" : "text" },"frequency_penalty":0,
 		"presence_penalty":null,"chat_template_kwargs":{"enable_thinking":false}}`))
 	if err != nil {
@@ -89,7 +90,7 @@ func TestParse(t *testing.T) {
 	want := chatRequest{stream: true, includeUsage: true, Request: llm.Request{
 		Messages:  []llm.Message{{Role: llm.RoleSystem, Content: "Be brief."}, {Role: llm.RoleUser, Content: "ab\n\nc"}},
 		MaxTokens: 7, Stop: []string{"END"}, Thinking: &thinking,
-		Sampling: llm.Sampling{Temperature: 0, TopP: 0.5, TopK: 3, MinP: 0.1, RepeatPenalty: 1.1, Seed: &seed},
+		Sampling: llm.Sampling{Temperature: 0, TopP: 0.5, TopK: 3, MinP: 0.1, RepeatPenalty: 1.1, Seed: &seed, IgnoreEOG: true},
 	}}
 	if !reflect.DeepEqual(r, want) {
 		t.Errorf("got  %+v\nwant %+v", r, want)
