@@ -166,8 +166,6 @@ func report(where string, ways []*arm) {
 	}
 }
 
-func median(values []float64) float64 { return paired.NewRatio(values).Median }
-
 func ratios(a, b []float64) []float64 {
 	out := make([]float64, len(a))
 	for i := range a {
