@@ -127,11 +127,11 @@ refuse_it() {
 emulate() {
 	[[ $arch == arm64 ]] || skip "programs for $arch do not run on this machine"
 	scripts/setup.sh pi-test
-	register_arm
+	register_arm || skip "$why_not"
 }
 
 clean_up() {
-	unregister_arm
+	unregister_arm || skip "$why_not"
 	rm -rf "$scratch" "$log"
 }
 

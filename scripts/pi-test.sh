@@ -12,10 +12,15 @@
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=checks.sh
+source "$root/scripts/checks.sh"
+# shellcheck source-path=SCRIPTDIR source=binfmt.sh
+source "$root/scripts/binfmt.sh"
+# shellcheck source-path=SCRIPTDIR source=pi-test-verify.sh
+source "$root/scripts/pi-test-verify.sh"
 cd "$root"
 readonly program=$root/dist/pichat-linux-arm64 inner=$root/build/pi/pichat-a76 host=$root/bin/pichat
 readonly model=$root/models/SmolLM2-135M-Instruct.Q4_1.gguf
-readonly binfmt=/proc/sys/fs/binfmt_misc entry=pichat-pi-test
 readonly port=18473 ssh_port=18474
 readonly objdump=${CROSS:-aarch64-linux-gnu-}objdump
 # The first question has one likely beginning: 15 of 25 samples at temperature 1
@@ -24,34 +29,12 @@ readonly objdump=${CROSS:-aarch64-linux-gnu-}objdump
 # that another rounding may choose the other one.
 readonly decided="What is gravity?" open="Why is the sky blue?" tokens=12
 readonly all=(instructions refusals choice control process answers verify)
-failures=0 mounted='' registered='' server='' sshd='' why_not=''
-
-skip() {
-	say "skipped: $*"
-	exit 0
-}
-
-# ok and bad report one check.
-ok() { printf 'ok    %s\n' "$*"; }
-bad() {
-	printf 'FAIL  %s\n' "$*"
-	failures=$((failures + 1))
-}
-
-# expect WHAT GOT PATTERN checks that GOT matches the extended regular expression.
-expect() {
-	if grep -qE -- "$3" <<<"$2"; then
-		ok "$1: $(grep -m 1 -E -- "$3" <<<"$2")"
-	else
-		bad "$1: no '$3' in: $2"
-	fi
-}
+server='' sshd=''
 
 clean_up() {
 	[[ -z $server ]] || kill "$server" 2>/dev/null || true
 	[[ -z $sshd ]] || kill "$sshd" 2>/dev/null || true
-	[[ ! -e $binfmt/$entry ]] || echo -1 >"$binfmt/$entry"
-	[[ -z $mounted ]] || umount "$binfmt" || say "$binfmt stays mounted"
+	unregister_arm
 	rm -rf "$tmp"
 }
 
@@ -63,41 +46,6 @@ on() {
 	${replace:-} env -i PATH="$PATH" QEMU_CPU="$cpu" PICHAT_CONFIG=/dev/null \
 		XDG_CACHE_HOME="$tmp/cache-$cpu-${QEMU_PAGESIZE:-}" \
 		${QEMU_PAGESIZE:+QEMU_PAGESIZE="$QEMU_PAGESIZE"} ${PICHAT_CPU:+PICHAT_CPU="$PICHAT_CPU"} "$@"
-}
-
-# arm_is_registered asks the kernel whether ARM programs go to an emulator. It does
-# not try one: env would give a program that does not run to the shell, as a script.
-arm_is_registered() {
-	local text
-	for text in "$binfmt"/*; do
-		text=$(cat "$text" 2>/dev/null) || continue
-		[[ $text == enabled* && $text == *'magic 7f454c460201'*b700* ]] && return
-	done
-	return 1
-}
-
-# register makes the kernel start ARM programs by qemu. F opens qemu now, so that
-# it is found wherever the program that starts another looks. Fails with why_not
-# set where this machine does not let it.
-register() {
-	[[ -z $registered ]] || return 0
-	if [[ ! -e $binfmt/register ]]; then
-		why_not="binfmt_misc cannot be mounted here (it takes root, and a kernel that has it)"
-		mount -t binfmt_misc none "$binfmt" 2>/dev/null || return
-		mounted=yes
-	fi
-	registered=yes
-	if arm_is_registered; then
-		say "ARM programs run here already; what is registered for them stays as it is"
-		return
-	fi
-	# An ELF file of 64 bits, little-endian, for machine 183, AArch64.
-	printf '%s' ":$entry:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00:\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff:$(command -v qemu-aarch64-static):F" \
-		2>/dev/null >"$binfmt/register" || {
-		why_not="qemu cannot be registered with binfmt_misc (it takes root)"
-		return 1
-	}
-	[[ -e $binfmt/$entry ]] || fail "the kernel took the registration, but $binfmt/$entry is not there"
 }
 
 # count FILE prints how many instructions of a file are integer dot products.
@@ -220,75 +168,6 @@ check_answers() {
 	check_answer 1 "$want" "$open" cortex-a76
 }
 
-# start_sshd makes a target for pi-verify: an sshd of its own on loopback, whose
-# programs run on a Cortex-A76, and a scratch root with the program installed.
-start_sshd() {
-	local box=$tmp/box name
-	mkdir -p "$box/opt/pichat/current" "$box/etc/systemd/system" "$box/etc/pichat" /run/sshd
-	ln -s "$program" "$box/opt/pichat/current/pichat"
-	echo "ListenStream=$port" >"$box/etc/systemd/system/pichat.socket"
-	echo "PICHAT_MODEL=$model" >"$box/etc/pichat/pichat.env"
-	for name in host user; do ssh-keygen -q -t ed25519 -N '' -f "$tmp/$name"; done
-	cat >"$tmp/sshd_config" <<-END
-		ListenAddress 127.0.0.1:$ssh_port
-		HostKey $tmp/host
-		AuthorizedKeysFile $tmp/user.pub
-		StrictModes no
-		UsePAM no
-		PasswordAuthentication no
-		KbdInteractiveAuthentication no
-		PermitRootLogin prohibit-password
-		PidFile none
-		SetEnv DEPLOY_ROOT=$box HOME=$box QEMU_CPU=cortex-a76
-	END
-	cat >"$tmp/ssh_config" <<-END
-		Host box
-		  HostName 127.0.0.1
-		  Port $ssh_port
-		  IdentityFile $tmp/user
-		  IdentitiesOnly yes
-		  IdentityAgent none
-		  GlobalKnownHostsFile /dev/null
-		  UserKnownHostsFile $tmp/known_hosts
-	END
-	echo "[127.0.0.1]:$ssh_port $(<"$tmp/host.pub")" >"$tmp/known_hosts"
-	/usr/sbin/sshd -D -e -f "$tmp/sshd_config" 2>"$tmp/sshd.log" &
-	sshd=$!
-}
-
-# check_verify runs make pi-verify against the emulated target: few tokens, and
-# a report that says whose figures they are not.
-check_verify() {
-	local words report rc=0
-	if [[ ! -x /usr/sbin/sshd ]]; then
-		say "verify is skipped: no /usr/sbin/sshd (apt-get install openssh-server)"
-		return
-	fi
-	start_sshd
-	SSH="ssh -F $tmp/ssh_config" make --no-print-directory pi-verify PI=box SECONDS=1 TOKENS=8 >"$tmp/verify.log" 2>&1 || rc=$?
-	expect "pi-verify without a service (status $rc)" "$(<"$tmp/verify.log")" 'no service answers at http://127.0.0.1:'"$port"
-	replace="exec" on cortex-a76 "$program" serve --model "$model" --slots 1 --context 512 --threads 2 \
-		--listen "127.0.0.1:$port" --no-qr >"$tmp/serve.log" 2>&1 &
-	server=$!
-	if ! comes_up readyz; then
-		bad "the server has no model: $(<"$tmp/serve.log")"
-		return
-	fi
-	rc=0
-	words=$(SSH="ssh -F $tmp/ssh_config" make --no-print-directory pi-verify PI=box SECONDS=1 TOKENS=8 2>&1) || rc=$?
-	if ((rc == 0)); then ok "pi-verify finds nothing that differs"; else bad "pi-verify ends with $rc: $words"; fi
-	expect "whose figures" "$words" 'NOT A RASPBERRY PI, BUT AN EMULATION. No figure in this file is a Pi'
-	report=$(sed -nE 's/.*box: (dist\/verify\/box-not-a-pi-emulated-.*)\.json and \.md$/\1/p' <<<"$words")
-	expect "its file" "$report" '^dist/verify/box-not-a-pi-emulated-'
-	[[ -n $report ]] || return 0
-	expect "flavour" "$(<"$report.md")" '^\| flavour that runs \| a76 \(as expected'
-	expect "kernels" "$(<"$report.md")" '^\| kernels use \|.* dotprod'
-	expect "pace, by emulation" "$(<"$report.md")" '^\| tokens/s \| [0-9.]+ \|'
-	kill "$server"
-	wait "$server" || true
-	server=''
-}
-
 # check_alone tries both programs without the handover, each by an emulator that
 # is started for it. An answer is out of reach: before it, the program starts
 # itself to try the model.
@@ -322,11 +201,10 @@ trap 'exit 130' INT TERM HUP
 (($#)) || set -- "${all[@]}"
 for name in "$@"; do
 	[[ " ${all[*]} " == *" $name "* ]] || fail "unknown check '$name': known are ${all[*]}"
-	if [[ $name != instructions && $name != refusals ]] && ! register; then
+	if [[ $name != instructions && $name != refusals ]] && ! register_arm; then
 		check_alone
 		break
 	fi
 	"check_$name"
 done
-((failures == 0)) || fail "$failures checks failed"
-say "all is well ($SECONDS s)"
+conclude
