@@ -131,7 +131,7 @@ emulate() {
 }
 
 clean_up() {
-	unregister_arm || skip "$why_not"
+	unregister_arm
 	rm -rf "$scratch" "$log"
 }
 
