@@ -39,12 +39,12 @@ func TestFitting(t *testing.T) {
 		room     int
 		want     int
 	}{
-		{"all fits", turns(3, 12), ones(5, 12), 100, 0},
-		{"one token too many: cut to half", turns(3, 12), ones(5, 12), 99, 4},
-		{"half is enough", turns(6, 12), ones(11, 12), 200, 6},
-		{"the system message stays, and counts", system, ones(6, 12), 119, 5},
-		{"the last turn stays", turns(2, 12), ones(3, 12), 10, 2},
-		{"an answer at the beginning goes with the first turn", append([]Message{{Role: RoleAssistant}}, turns(2, 12)...), ones(4, 12), 70, 3},
+		{"all fits", turns(3, 12), ones(5, 20), 100, 0},
+		{"one token too many: cut to half", turns(3, 12), ones(5, 20), 99, 4},
+		{"half is enough", turns(6, 12), ones(11, 20), 200, 6},
+		{"the system message stays, and counts", system, ones(6, 20), 119, 5},
+		{"the last turn stays", turns(2, 12), ones(3, 20), 10, 2},
+		{"an answer at the beginning goes with the first turn", append([]Message{{Role: RoleAssistant}}, turns(2, 12)...), ones(4, 20), 70, 3},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestFittingIsStable(t *testing.T) {
 		chat := turns(n, 20)
 		sizes := make([]int, len(chat))
 		for i := range sizes {
-			sizes[i] = 20
+			sizes[i] = 28
 		}
 		from := fitting(chat, sizes, 1000)
 		if from < last {
