@@ -228,6 +228,22 @@ func TestWaitingForDiskIsNoNeighbour(t *testing.T) {
 	}
 }
 
+// Where fewer threads were chosen than there are processors, a neighbour who
+// takes one of the others is in nobody's way.
+func TestSpareProcessors(t *testing.T) {
+	m, tuner := newMachine(4), New(2)
+	m.noise, m.neighbour = 0.05, 1.5
+	m.decode(tuner, time.Minute)
+	if len(m.changes) > 0 {
+		t.Errorf("two threads on four processors: %q", m.changes)
+	}
+	m.neighbour = 3
+	m.decode(tuner, 2*time.Second)
+	if tuner.Count() != 1 {
+		t.Errorf("with three of four taken: %d threads", tuner.Count())
+	}
+}
+
 // What the neighbour did while a prompt was read, or between two replies, is
 // known before the first token.
 func TestKnowsBeforeTheFirstStep(t *testing.T) {
