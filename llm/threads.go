@@ -32,6 +32,7 @@ type CPULoad struct {
 type ThreadStatus struct {
 	Decode, Prefill         int // of the steps to come
 	MostDecode, MostPrefill int // as configured, or as calibrated since
-	// Reason says in words why the counts last changed; "" when they never did.
-	Reason string
+	// Reason says in words why Decode, or both, last changed, PrefillReason why
+	// Prefill did; "" when they never did.
+	Reason, PrefillReason string
 }

@@ -1,5 +1,4 @@
-// Package threads chooses how many threads compute the decode steps, while
-// they run.
+// Package threads chooses how many threads compute, while they do.
 //
 // The engine's threads wait for each other spinning, many times in a step. So
 // when another process takes a processor, a thread more than there are free
@@ -41,9 +40,11 @@ const (
 	starving = 0.5  // fall below count - starving
 	plainly  = 0.75 // plain below count - plainly
 	roomy    = 0.7  // rise from count + roomy
+	resting  = 0.25 // a process that uses less does nothing to speak of
 )
 
-// Tuner holds what is known. It belongs to one goroutine.
+// Tuner holds what is known for one kind of steps, decode or prefill. It
+// belongs to one goroutine.
 type Tuner struct {
 	most, count int
 	reason      string
@@ -74,7 +75,7 @@ func (t *Tuner) Count() int { return t.count }
 // Reason says in words why the count last changed; "" when it never did.
 func (t *Tuner) Reason() string { return t.reason }
 
-// Observe takes a step that was computed with Count threads.
+// Observe takes a step of the tuner's kind, computed with Count threads.
 func (t *Tuner) Observe(s Step) { t.steps.add(s) }
 
 // Due reports whether it is time for a Read. There is nothing to choose with
@@ -101,16 +102,17 @@ func (t *Tuner) Read(now Load) {
 		t.judge(steps, decoding, now.At)
 		return
 	}
-	t.weigh(processors(last, now, t.count), elapsed, decoding)
+	room, own := processors(last, now)
+	t.weigh(room, elapsed, own < resting)
 	t.decide(steps, decoding, now)
 }
 
 // weigh adds a window to what speaks for a change.
-func (t *Tuner) weigh(room float64, elapsed time.Duration, decoding bool) {
+func (t *Tuner) weigh(room float64, elapsed time.Duration, resting bool) {
 	count := float64(t.count)
 	switch plain := room < count-plainly; {
-	case plain && !decoding:
-		t.starved += fallAfter // nothing of ours is in the way of the view
+	case plain && resting:
+		t.starved += fallAfter // nothing of ours blurs the view
 	case plain:
 		t.starved += 2 * elapsed
 	case room < count-starving:

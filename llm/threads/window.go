@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Step is a decode step that was computed.
+// Step is a step that was computed.
 type Step struct {
-	Streams int // replies in it
-	Wall    time.Duration
+	Tokens int // in its batch: only steps of as many are likes
+	Wall   time.Duration
 }
 
 // Load is a reading of the machine. Its times count from any fixed moment.
@@ -17,43 +17,46 @@ type Load struct {
 	CPUs    int           // processors that the process may use
 	Process time.Duration // CPU time of this process
 	Idle    time.Duration // CPU time that nobody used, of these processors
+	// Threads computed most of the time since the reading before; 0 for none.
+	Threads int
 }
 
 // processors is how many processors there are for this process: all but those
-// that neighbours take or would take if nobody held them back.
-func processors(last, now Load, threads int) float64 {
+// that neighbours take or would take if nobody held them back. Own is how many
+// it used.
+func processors(last, now Load) (room, own float64) {
 	elapsed, all := (now.At - last.At).Seconds(), float64(now.CPUs)
-	own := (now.Process - last.Process).Seconds() / elapsed
+	own = (now.Process - last.Process).Seconds() / elapsed
 	idle := (now.Idle - last.Idle).Seconds() / elapsed
 	theirs := max(0, all-own-idle)
 	if idle > 0.15 {
-		return all - theirs // nobody had to wait: it is what they want
+		return all - theirs, own // nobody had to wait: it is what they want
 	}
 	// All were busy, and shared by as many as wanted to run: n of ours and k of
 	// theirs, who got all x k/(n+k).
-	n := max(float64(threads), own)
+	n := max(float64(now.Threads), own)
 	if left := all - theirs; left > 0.05 {
 		theirs = max(theirs, n*theirs/left)
 	}
-	return max(0, all-theirs)
+	return max(0, all-theirs), own
 }
 
 // stepTimes are the steps of a window.
 type stepTimes struct {
-	total   time.Duration
-	streams int
-	mixed   bool // not all have as many streams
-	walls   []time.Duration
+	total  time.Duration
+	tokens int
+	mixed  bool // not all have as many tokens
+	walls  []time.Duration
 }
 
 // kept bounds the memory of a window.
 const kept = 256
 
 func (s *stepTimes) add(step Step) {
-	if len(s.walls) > 0 && step.Streams != s.streams {
+	if len(s.walls) > 0 && step.Tokens != s.tokens {
 		s.mixed = true
 	}
-	s.streams = step.Streams
+	s.tokens = step.Tokens
 	s.total += step.Wall
 	if len(s.walls) < kept {
 		s.walls = append(s.walls, step.Wall)
