@@ -14,7 +14,8 @@ import (
 // soon, with false.
 type Calibration func(ctx context.Context, sequence int) (decode, prefill int, ok bool)
 
-// calibrations is how often one that requests interrupt is begun.
+// calibrations is how often one is begun that comes to nothing, since a request
+// came or another process was busy.
 const calibrations = 5
 
 // idling lets requests interrupt what is done while there are none.
@@ -48,7 +49,7 @@ func (i *idling) end() {
 }
 
 // calibrate uses idle time to choose the threads, once. It reports whether it
-// took time.
+// did.
 func (e *Engine) calibrate(ctx context.Context) bool {
 	if e.config.Calibrate == nil || e.pace == nil || e.idling.tried >= calibrations || ctx.Err() != nil {
 		return false
@@ -64,13 +65,11 @@ func (e *Engine) calibrate(ctx context.Context) bool {
 	}
 	e.idling.tried++
 	decode, prefill, ok := e.config.Calibrate(idle, seq)
-	if ok || idle.Err() == nil { // what was not interrupted has said all that it can
-		e.idling.tried = calibrations
-	}
 	if ok {
+		e.idling.tried = calibrations
 		e.pace.choose(decode, prefill)
 	}
-	return true
+	return ok // else once more, after the next request
 }
 
 // emptySlot finds a sequence that holds nothing; -1 when there is none.
@@ -86,11 +85,10 @@ func (e *Engine) emptySlot() int {
 // choose makes these the most threads. Those that were configured stay the
 // bound of what can be set.
 func (p *threadPace) choose(decode, prefill int) {
-	if err := p.setter.SetThreads(decode, prefill); err != nil {
-		p.failed = err.Error()
+	if p.set(decode, prefill); p.failed != "" {
 		return
 	}
 	p.most.MostDecode, p.most.MostPrefill = decode, prefill
-	p.used, p.tuner = decode, threads.New(decode)
+	p.decode, p.prefill = threads.New(decode), threads.New(prefill)
 	p.chosen = fmt.Sprintf("measured: %d for decode and %d for prefill are fastest here", decode, prefill)
 }

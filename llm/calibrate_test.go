@@ -13,6 +13,7 @@ import (
 func TestCalibration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBoard(t)
+		b.burnFrom = 1 << 30
 		calls := 0
 		e := start(t, EngineConfig{Backend: b, Calibrate: func(_ context.Context, seq int) (int, int, bool) {
 			calls++
@@ -62,16 +63,21 @@ func TestRequestInterruptsCalibration(t *testing.T) {
 	})
 }
 
-// One that comes to nothing by itself is not tried again.
+// One that comes to nothing is tried again after a request, some times.
 func TestCalibrationIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		e := start(t, EngineConfig{Backend: newBoard(t), Calibrate: func(context.Context, int) (int, int, bool) {
+		b := newBoard(t)
+		b.info.Slots = 2 // of which one stays empty
+		e := start(t, EngineConfig{Backend: b, Calibrate: func(context.Context, int) (int, int, bool) {
 			calls++
 			return 0, 0, false
 		}})
+		for range 9 {
+			generate(t, e, chat("hello there")) // it finds its beginning in the same slot
+		}
 		synctest.Wait()
-		if st := e.Status().Threads; calls != 1 || st.MostDecode != 2 || st.Reason != "" {
+		if st := e.Status().Threads; calls != calibrations || st.MostDecode != 2 || st.Reason != "" {
 			t.Errorf("%d calls, %+v", calls, st)
 		}
 	})

@@ -43,14 +43,6 @@ type Status struct {
 	Threads ThreadStatus
 }
 
-// ThreadStatus says how many threads compute.
-type ThreadStatus struct {
-	Decode, Prefill         int // of the steps to come
-	MostDecode, MostPrefill int // as configured, or as calibrated since
-	// Reason says in words why the counts last changed; "" when they never did.
-	Reason string
-}
-
 // Template renders a chat into the prompt that a model was trained on. It is
 // implemented in package chattmpl and may be called from any goroutine.
 type Template interface {

@@ -6,18 +6,19 @@ import (
 	"pichat/llm/threads"
 )
 
-// threadPace adapts the backend's decode threads to what other processes leave
-// of the machine (package threads). It belongs to Run's goroutine. A nil one
-// does nothing: of a backend without threads to set, or without a meter.
+// threadPace adapts the backend's threads to what other processes leave of the
+// machine (package threads). It belongs to Run's goroutine. A nil one does
+// nothing: of a backend without threads to set, or without a meter.
 type threadPace struct {
-	setter ThreadSetter
-	meter  LoadMeter
-	most   ThreadStatus // as configured
-	tuner  *threads.Tuner
-	used   int // decode threads as last set
-	began  time.Time
-	failed string // why the count stays; "" while it can be changed
-	chosen string // how the most were chosen; "" when they were configured
+	setter          ThreadSetter
+	meter           LoadMeter
+	most            ThreadStatus // as configured
+	decode, prefill *threads.Tuner
+	began           time.Time
+	alone           bool          // the last step was of an exclusive request
+	decoded, read   time.Duration // time of decode and prefill steps since the last reading
+	failed          string        // why the counts stay; "" while they can be changed
+	chosen          string        // how the most were chosen; "" when they were configured
 }
 
 func newThreadPace(b Backend) *threadPace {
@@ -28,40 +29,53 @@ func newThreadPace(b Backend) *threadPace {
 	}
 	info := b.Info()
 	return &threadPace{
-		setter: setter,
-		meter:  meter,
-		most:   ThreadStatus{MostDecode: info.DecodeThreads, MostPrefill: info.PrefillThreads},
-		tuner:  threads.New(info.DecodeThreads),
-		used:   info.DecodeThreads,
-		began:  time.Now(),
+		setter:  setter,
+		meter:   meter,
+		most:    ThreadStatus{MostDecode: info.DecodeThreads, MostPrefill: info.PrefillThreads},
+		decode:  threads.New(info.DecodeThreads),
+		prefill: threads.New(info.PrefillThreads),
+		began:   time.Now(),
 	}
 }
 
 // runPaced is run with as many threads as are best now. An exclusive request
 // has all of them at any time: results are rounded by how work is split.
 func (e *Engine) runPaced(parts []part) error {
-	if e.pace != nil && e.exclusive() {
-		e.pace.use(e.pace.most.MostDecode)
+	if p := e.pace; p != nil && e.exclusive() {
+		p.alone = true
+		p.set(p.most.MostDecode, p.most.MostPrefill)
 		return e.run(parts)
+	} else if p != nil && p.alone {
+		p.alone = false
+		p.set(p.decode.Count(), p.prefill.Count())
 	}
-	e.pace.use(0)
 	begin := time.Now()
 	err := e.run(parts)
-	e.pace.observe(e.batch.Prefill || err != nil, len(parts), begin, time.Now())
+	end := time.Now()
+	if p := e.pace; p != nil && p.failed == "" {
+		if err == nil {
+			p.observe(&e.batch, end.Sub(begin))
+		}
+		p.adapt(end.Sub(p.began))
+	}
 	return err
 }
 
-// observe takes a step and sets the threads of the next one. Other steps than
-// those that only decode count as time that went by.
-func (p *threadPace) observe(other bool, streams int, begin, end time.Time) {
-	if p == nil || p.failed != "" {
-		return
+// observe takes a step.
+func (p *threadPace) observe(b *Batch, took time.Duration) {
+	step := threads.Step{Tokens: b.Len(), Wall: took}
+	if b.Prefill {
+		p.read += took
+		p.prefill.Observe(step)
+	} else {
+		p.decoded += took
+		p.decode.Observe(step)
 	}
-	if !other {
-		p.tuner.Observe(threads.Step{Streams: streams, Wall: end.Sub(begin)})
-	}
-	at := end.Sub(p.began)
-	if !p.tuner.Due(at) {
+}
+
+// adapt sets the threads of the next steps, a few times a second.
+func (p *threadPace) adapt(at time.Duration) {
+	if !p.decode.Due(at) && !p.prefill.Due(at) {
 		return
 	}
 	load, ok := p.meter.CPULoad()
@@ -69,26 +83,30 @@ func (p *threadPace) observe(other bool, streams int, begin, end time.Time) {
 		p.failed = "the machine does not tell what its processors do"
 		return
 	}
-	p.tuner.Read(threads.Load{At: at, CPUs: load.CPUs, Process: load.Process, Idle: load.Idle})
+	reading := threads.Load{At: at, CPUs: load.CPUs, Process: load.Process, Idle: load.Idle}
+	switch {
+	case p.read > p.decoded:
+		reading.Threads = p.prefill.Count()
+	case p.decoded > 0:
+		reading.Threads = p.decode.Count()
+	}
+	p.read, p.decoded = 0, 0
+	p.decode.Read(reading)
+	p.prefill.Read(reading)
+	p.set(p.decode.Count(), p.prefill.Count())
 }
 
-// use sets the decode threads of the next step; 0 takes the tuner's number.
-func (p *threadPace) use(n int) {
-	if p == nil || p.failed != "" {
+// set sets the threads of the steps to come.
+func (p *threadPace) set(decode, prefill int) {
+	if p.failed != "" {
 		return
 	}
-	if n == 0 {
-		n = p.tuner.Count()
-	}
-	if n == p.used {
+	if d, f := p.setter.Threads(); d == decode && f == prefill {
 		return
 	}
-	_, prefill := p.setter.Threads()
-	if err := p.setter.SetThreads(n, prefill); err != nil {
+	if err := p.setter.SetThreads(decode, prefill); err != nil {
 		p.failed = err.Error() // the backend goes on with what it has
-		return
 	}
-	p.used = n
 }
 
 // status is what Status shows.
@@ -98,7 +116,7 @@ func (p *threadPace) status() ThreadStatus {
 	}
 	st := p.most
 	st.Decode, st.Prefill = p.setter.Threads()
-	st.Reason = p.tuner.Reason()
+	st.Reason, st.PrefillReason = p.decode.Reason(), p.prefill.Reason()
 	switch {
 	case p.failed != "":
 		st.Reason = p.failed

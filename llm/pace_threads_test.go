@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +24,7 @@ type board struct {
 	mu              sync.Mutex
 	steps           int
 	decode, prefill int
-	set             []int // decode threads that were asked for
+	set             []string // decode and prefill threads that were asked for
 	load            CPULoad
 	read            time.Time
 }
@@ -46,7 +47,7 @@ func newBoard(t *testing.T) *board {
 func (b *board) SetThreads(decode, prefill int) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.set = append(b.set, decode)
+	b.set = append(b.set, fmt.Sprint(decode, " ", prefill))
 	if b.refuse != nil {
 		return b.refuse
 	}
@@ -95,7 +96,7 @@ func TestThreadsFollowTheNeighbour(t *testing.T) {
 		time.Sleep(100*20*time.Millisecond + 1200*time.Millisecond)
 		synctest.Wait()
 		st := e.Status().Threads
-		if st.Decode != 1 || st.Prefill != 2 || st.MostDecode != 2 || !strings.HasPrefix(st.Reason, "2 → 1: a neighbour takes 1.0 of 2") {
+		if st.Decode != 1 || st.Prefill != 1 || st.MostDecode != 2 || !strings.HasPrefix(st.Reason, "2 → 1: a neighbour takes 1.0 of 2") {
 			t.Errorf("1.2 s after the neighbour came: %+v", st)
 		}
 		collect(t, s)
@@ -103,11 +104,11 @@ func TestThreadsFollowTheNeighbour(t *testing.T) {
 		if r.done.Err != nil || r.done.Timings.Tokens() != 400 {
 			t.Errorf("%d tokens, %v", r.done.Timings.Tokens(), r.done.Err)
 		}
-		if st = e.Status().Threads; st.Decode != 2 || st.Reason != "1 → 2: processors are free again" {
+		if st = e.Status().Threads; st.Decode != 2 || st.Prefill != 2 || st.Reason != "1 → 2: processors are free again" || st.PrefillReason != st.Reason {
 			t.Errorf("after it left: %+v", st)
 		}
-		if !slices.Equal(b.set, []int{1, 2}) {
-			t.Errorf("threads were set to %v, want once down and once up", b.set)
+		if first, last := b.set[0], b.set[len(b.set)-1]; len(b.set) > 4 || !strings.Contains("1 1, 1 2", first) || last != "2 2" {
+			t.Errorf("threads were set to %q, want each once down and once up", b.set)
 		}
 	})
 }
@@ -167,7 +168,7 @@ func TestExclusiveHasAllThreads(t *testing.T) {
 		}
 		before := len(b.set)
 		wait(Request{Prompt: "hi", Exclusive: true})
-		if got := b.set[before:]; !slices.Equal(got, []int{2}) {
+		if got := b.set[before:]; !slices.Equal(got, []string{"2 2"}) {
 			t.Errorf("in an exclusive request the threads were set to %v, want 2 once", got)
 		}
 		wait(Request{Prompt: "hi"})

@@ -27,3 +27,12 @@ type CPULoad struct {
 	Process time.Duration // used by this process, all its threads together
 	Idle    time.Duration // not used by anyone, all these processors together
 }
+
+// ThreadStatus says how many threads compute.
+type ThreadStatus struct {
+	Decode, Prefill         int // of the steps to come
+	MostDecode, MostPrefill int // as configured, or as calibrated since
+	// Reason says in words why Decode, or both, last changed, PrefillReason why
+	// Prefill did; "" when they never did.
+	Reason, PrefillReason string
+}

@@ -84,11 +84,13 @@ type engineJSON struct {
 
 // threadsJSON is an llm.ThreadStatus.
 type threadsJSON struct {
-	Decode      int    `json:"decode"`
-	Prefill     int    `json:"prefill"`
-	MostDecode  int    `json:"most_decode"` // as configured or measured
-	MostPrefill int    `json:"most_prefill"`
-	Reason      string `json:"reason,omitempty"` // of the last change
+	Decode      int `json:"decode"`
+	Prefill     int `json:"prefill"`
+	MostDecode  int `json:"most_decode"` // as configured or measured
+	MostPrefill int `json:"most_prefill"`
+	// Reasons of the last changes.
+	Reason        string `json:"reason,omitempty"`
+	PrefillReason string `json:"prefill_reason,omitempty"`
 }
 
 func threadsOf(t llm.ThreadStatus) *threadsJSON {

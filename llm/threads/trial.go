@@ -26,12 +26,12 @@ const (
 // trial compares the steps after a change with those before. The zero value
 // is none.
 type trial struct {
-	from    int           // count before the change; 0 when there is no trial
-	streams int           // of the steps before
-	before  time.Duration // their median
-	after   time.Duration // the best window's since
-	seen    int           // windows with like steps
-	waited  int           // windows
+	from   int           // count before the change; 0 when there is no trial
+	tokens int           // of the steps before
+	before time.Duration // their median
+	after  time.Duration // the best window's since
+	seen   int           // windows with like steps
+	waited int           // windows
 }
 
 func newTrial(from int, before stepTimes) trial {
@@ -39,7 +39,7 @@ func newTrial(from int, before stepTimes) trial {
 	if median == 0 {
 		return trial{}
 	}
-	return trial{from: from, streams: before.streams, before: median}
+	return trial{from: from, tokens: before.tokens, before: median}
 }
 
 func (t *trial) running() bool { return t.from > 0 }
@@ -47,7 +47,7 @@ func (t *trial) running() bool { return t.from > 0 }
 // judge takes a window. Any verdict but undecided ends the trial.
 func (t *trial) judge(steps stepTimes, decoding bool) verdict {
 	t.waited++
-	if median := steps.median(); decoding && median > 0 && steps.streams == t.streams {
+	if median := steps.median(); decoding && median > 0 && steps.tokens == t.tokens {
 		t.seen++
 		if t.after == 0 || median < t.after {
 			t.after = median

@@ -1,5 +1,4 @@
-// Package threads chooses how many threads compute the decode steps, while
-// they run.
+// Package threads chooses how many threads compute, while they do.
 //
 // The engine's threads wait for each other spinning, many times in a step. So
 // when another process takes a processor, a thread more than there are free
@@ -15,7 +14,6 @@ package threads
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -42,23 +40,11 @@ const (
 	starving = 0.5  // fall below count - starving
 	plainly  = 0.75 // plain below count - plainly
 	roomy    = 0.7  // rise from count + roomy
+	resting  = 0.25 // a process that uses less does nothing to speak of
 )
 
-// Step is a decode step that was computed.
-type Step struct {
-	Streams int // replies in it
-	Wall    time.Duration
-}
-
-// Load is a reading of the machine. Its times count from any fixed moment.
-type Load struct {
-	At      time.Duration // when it was taken
-	CPUs    int           // processors that the process may use
-	Process time.Duration // CPU time of this process
-	Idle    time.Duration // CPU time that nobody used, of these processors
-}
-
-// Tuner holds what is known. It belongs to one goroutine.
+// Tuner holds what is known for one kind of steps, decode or prefill. It
+// belongs to one goroutine.
 type Tuner struct {
 	most, count int
 	reason      string
@@ -89,7 +75,7 @@ func (t *Tuner) Count() int { return t.count }
 // Reason says in words why the count last changed; "" when it never did.
 func (t *Tuner) Reason() string { return t.reason }
 
-// Observe takes a step that was computed with Count threads.
+// Observe takes a step of the tuner's kind, computed with Count threads.
 func (t *Tuner) Observe(s Step) { t.steps.add(s) }
 
 // Due reports whether it is time for a Read. There is nothing to choose with
@@ -116,35 +102,17 @@ func (t *Tuner) Read(now Load) {
 		t.judge(steps, decoding, now.At)
 		return
 	}
-	t.weigh(processors(last, now, t.count), elapsed, decoding)
+	room, own := processors(last, now)
+	t.weigh(room, elapsed, own < resting)
 	t.decide(steps, decoding, now)
 }
 
-// processors is how many processors there are for this process: all but those
-// that neighbours take or would take if nobody held them back.
-func processors(last, now Load, threads int) float64 {
-	elapsed, all := (now.At - last.At).Seconds(), float64(now.CPUs)
-	own := (now.Process - last.Process).Seconds() / elapsed
-	idle := (now.Idle - last.Idle).Seconds() / elapsed
-	theirs := max(0, all-own-idle)
-	if idle > 0.15 {
-		return all - theirs // nobody had to wait: it is what they want
-	}
-	// All were busy, and shared by as many as wanted to run: n of ours and k of
-	// theirs, who got all x k/(n+k).
-	n := max(float64(threads), own)
-	if left := all - theirs; left > 0.05 {
-		theirs = max(theirs, n*theirs/left)
-	}
-	return max(0, all-theirs)
-}
-
 // weigh adds a window to what speaks for a change.
-func (t *Tuner) weigh(room float64, elapsed time.Duration, decoding bool) {
+func (t *Tuner) weigh(room float64, elapsed time.Duration, resting bool) {
 	count := float64(t.count)
 	switch plain := room < count-plainly; {
-	case plain && !decoding:
-		t.starved += fallAfter // nothing of ours is in the way of the view
+	case plain && resting:
+		t.starved += fallAfter // nothing of ours blurs the view
 	case plain:
 		t.starved += 2 * elapsed
 	case room < count-starving:
@@ -218,35 +186,4 @@ func (t *Tuner) change(to int, before stepTimes, why string) {
 func (t *Tuner) forget() {
 	t.starved, t.free = 0, 0
 	t.trial = trial{}
-}
-
-// stepTimes are the steps of a window.
-type stepTimes struct {
-	total   time.Duration
-	streams int
-	mixed   bool // not all have as many streams
-	walls   []time.Duration
-}
-
-// kept bounds the memory of a window.
-const kept = 256
-
-func (s *stepTimes) add(step Step) {
-	if len(s.walls) > 0 && step.Streams != s.streams {
-		s.mixed = true
-	}
-	s.streams = step.Streams
-	s.total += step.Wall
-	if len(s.walls) < kept {
-		s.walls = append(s.walls, step.Wall)
-	}
-}
-
-// median is 0 where the steps are no likes, or none.
-func (s *stepTimes) median() time.Duration {
-	if s.mixed || len(s.walls) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(s.walls))
-	return sorted[len(sorted)/2]
 }

@@ -22,6 +22,7 @@ type machine struct {
 	rng     *rand.Rand
 
 	now, own, idle time.Duration
+	threads        int // that computed last
 	changes        []string
 	tokens         int
 }
@@ -58,13 +59,14 @@ func (m *machine) jitter() float64 { return math.Exp(m.noise * m.rng.NormFloat64
 func (m *machine) pass(d time.Duration, n float64) {
 	k := m.neighbour + m.noise*math.Abs(m.rng.NormFloat64())
 	own, idle := m.split(n, k)
+	m.threads = int(n)
 	m.now += d
 	m.own += time.Duration(own * float64(d))
 	m.idle += time.Duration(idle * float64(d)).Round(10 * time.Millisecond / 4)
 }
 
 func (m *machine) load() Load {
-	return Load{At: m.now, CPUs: m.cpus, Process: m.own, Idle: m.idle}
+	return Load{At: m.now, CPUs: m.cpus, Process: m.own, Idle: m.idle, Threads: m.threads}
 }
 
 // decode runs steps for a while.
@@ -73,7 +75,7 @@ func (m *machine) decode(t *Tuner, d time.Duration) {
 		n := t.Count()
 		took := m.step(n)
 		m.pass(took, float64(n))
-		t.Observe(Step{Streams: m.streams, Wall: took})
+		t.Observe(Step{Tokens: m.streams, Wall: took})
 		m.tokens += m.streams
 		m.read(t)
 	}
@@ -220,11 +222,27 @@ func TestWaitingForDiskIsNoNeighbour(t *testing.T) {
 		m.now += 50 * time.Millisecond
 		m.own += 20 * time.Millisecond
 		m.idle += 80 * time.Millisecond
-		tuner.Observe(Step{Streams: 1, Wall: 50 * time.Millisecond})
+		tuner.Observe(Step{Tokens: 1, Wall: 50 * time.Millisecond})
 		m.read(tuner)
 	}
 	if tuner.Count() != 2 {
 		t.Errorf("%d threads: %s", tuner.Count(), tuner.Reason())
+	}
+}
+
+// Where fewer threads were chosen than there are processors, a neighbour who
+// takes one of the others is in nobody's way.
+func TestSpareProcessors(t *testing.T) {
+	m, tuner := newMachine(4), New(2)
+	m.noise, m.neighbour = 0.05, 1.5
+	m.decode(tuner, time.Minute)
+	if len(m.changes) > 0 {
+		t.Errorf("two threads on four processors: %q", m.changes)
+	}
+	m.neighbour = 3
+	m.decode(tuner, 2*time.Second)
+	if tuner.Count() != 1 {
+		t.Errorf("with three of four taken: %d threads", tuner.Count())
 	}
 }
 

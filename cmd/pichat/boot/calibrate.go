@@ -16,7 +16,22 @@ import (
 const (
 	calibrationRounds = 2
 	calibrationSlice  = 100 * time.Millisecond
+	calibrationWatch  = 300 * time.Millisecond // before it, so as not to measure in vain
 )
+
+// calibrate measures, if nothing else is busy before and meanwhile.
+func calibrate(ctx context.Context, m *llamacpp.Model, most, sequence int) (tune.Measurement, error) {
+	if err := tune.Quiet(ctx, m, calibrationWatch); err != nil {
+		return tune.Measurement{}, err
+	}
+	measured, err := tune.Measure(ctx, m, tune.Config{
+		Counts: tune.Counts(most), Rounds: calibrationRounds, Slice: calibrationSlice, Sequence: sequence,
+	})
+	if err == nil {
+		err = measured.Spoilt()
+	}
+	return measured, err
+}
 
 // calibration chooses the threads for a loaded model in idle time and
 // remembers them; nil where there is nothing to choose.
@@ -30,12 +45,7 @@ func (c Config) calibration(m *llamacpp.Model, path string) llm.Calibration {
 	}
 	return func(ctx context.Context, sequence int) (decode, prefill int, ok bool) {
 		began := time.Now()
-		measured, err := tune.Measure(ctx, m, tune.Config{
-			Counts: tune.Counts(most), Rounds: calibrationRounds, Slice: calibrationSlice, Sequence: sequence,
-		})
-		if err == nil {
-			err = measured.Spoilt()
-		}
+		measured, err := calibrate(ctx, m, most, sequence)
 		if ctx.Err() != nil {
 			return 0, 0, false // a request came
 		}

@@ -118,6 +118,20 @@ func Measure(ctx context.Context, m Model, c Config) (Measurement, error) {
 	return out, nil
 }
 
+// Quiet watches the machine for a while, without computing anything, and
+// returns an error when others are too busy for a Measure to count.
+func Quiet(ctx context.Context, m Model, watch time.Duration) error {
+	taken := meter(m)
+	select {
+	case <-time.After(watch):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	var seen Measurement
+	seen.Taken, seen.CPUs = taken()
+	return seen.Spoilt()
+}
+
 // meter begins to measure what other processes use of the machine.
 func meter(m Model) (taken func() (processors float64, of int)) {
 	meter, ok := m.(llm.LoadMeter)

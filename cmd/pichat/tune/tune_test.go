@@ -91,6 +91,12 @@ func (b busyBoard) CPULoad() (llm.CPULoad, bool) {
 
 func TestMeasureBesideOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		if err := Quiet(t.Context(), busyBoard{newBoard(), time.Now()}, time.Second); err == nil {
+			t.Error("two of four processors taken are quiet")
+		}
+		if err := Quiet(t.Context(), newBoard(), time.Second); err != nil {
+			t.Error(err)
+		}
 		quiet, err := Measure(t.Context(), newBoard(), Config{Counts: Counts(2), Rounds: 1})
 		if err != nil || quiet.Spoilt() != nil {
 			t.Errorf("without a meter: %v, %v", err, quiet.Spoilt())
