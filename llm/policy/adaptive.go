@@ -3,10 +3,14 @@ package policy
 import "time"
 
 // Adaptive admits one more request only if the curve says that every stream
-// would still run at the reader's pace. Where not even one stream does, it
-// admits while that lets all finish sooner on average: by the mean-latency rule
-// g(B) > 2B/(B+1), and while one more stream still adds a quarter of a lone
-// stream's speed. One request at least always runs.
+// would still run at the reader's pace, T(B) <= 1/pace, or so little slower that
+// the reader waits no longer than Patience in all over a reply of Reply tokens.
+// Where not even one stream does, it admits while that lets all finish sooner on
+// average: by the mean-latency rule g(B) > 2B/(B+1), and while one more stream
+// still adds to the tokens of all. One request at least always runs.
+//
+// With a Floor, a request whose first token would come too late if it waited is
+// admitted at the slower pace of the floor.
 //
 // A size whose step time is unknown is tried once, after the present one has
 // been measured for a few steps. After a measured breach of the pace (see
@@ -20,7 +24,7 @@ type Adaptive struct {
 
 // knee is the gain in throughput, in parts of a lone stream's speed, that one
 // more stream must bring where no stream keeps the pace.
-const knee = 0.25
+const knee = 0.02
 
 // A size that was found too slow is tried again after so many other steps, if
 // it was not far off: what was measured may have been a neighbour's doing.
@@ -52,12 +56,18 @@ func (a *Adaptive) Next(v View) Decision {
 		}
 		prompts.add(float64(v.Running[i].PromptLeft))
 	}
-	reason, ok := a.room(len(v.Running), true)
-	if !ok {
+	reason, ok := a.room(len(v.Running), true, false)
+	if !ok && a.config.Floor == 0 {
 		return Decision{-1, reason}
 	}
 	best := a.first(v)
 	w := &v.Waiting[best]
+	if !ok && a.late(v.Now-w.Arrival, soonest(v.Running, a), len(v.Running)) {
+		reason, ok = a.room(len(v.Running), true, true)
+	}
+	if !ok {
+		return Decision{-1, reason}
+	}
 	if w.Exclusive && len(v.Running) > 0 {
 		return Decision{-1, Reason{Kind: ExclusiveWaits}}
 	}
@@ -67,9 +77,27 @@ func (a *Adaptive) Next(v View) Decision {
 	return Decision{best, reason}
 }
 
+// late reports that the first token cannot come in time if the request waits
+// until the next of the running ones ends, which has so many tokens left: then
+// the floor is what counts.
+func (a *Adaptive) late(waited time.Duration, left float64, running int) bool {
+	step, known := a.curve.seconds(running)
+	return known && a.config.Floor > 0 && waited.Seconds()+left*step > a.config.TTFT.Seconds()
+}
+
+// soonest is how many tokens the running stream that ends first has left.
+func soonest(running []Running, a *Adaptive) float64 {
+	left := a.reply(0)
+	for i := range running {
+		left = min(left, a.reply(running[i].ReplyLeft))
+	}
+	return left
+}
+
 // room reports whether one more may run beside so many, whoever it is. With
-// explore a size that is unknown may be tried.
-func (a *Adaptive) room(running int, explore bool) (Reason, bool) {
+// explore a size that is unknown may be tried, and late counts the floor
+// instead of the pace.
+func (a *Adaptive) room(running int, explore, late bool) (Reason, bool) {
 	n := running + 1
 	if running == 0 {
 		return Reason{Kind: Idle, Streams: 1}, true
@@ -77,7 +105,7 @@ func (a *Adaptive) room(running int, explore bool) (Reason, bool) {
 	if n > a.config.Slots {
 		return Reason{Kind: SlotsFull, Streams: a.config.Slots}, false
 	}
-	if n > a.back.limit {
+	if n > a.back.limit && !late {
 		return Reason{Kind: BackedOff, Streams: a.back.limit, Limit: a.config.Pace}, false
 	}
 	unseen := a.curve.Observed(n) == 0
@@ -88,7 +116,7 @@ func (a *Adaptive) room(running int, explore bool) (Reason, bool) {
 	if !known {
 		return Reason{Kind: Measuring, Streams: running}, false
 	}
-	reason, ok := a.keepsUp(n, step)
+	reason, ok := a.keepsUp(n, step, late)
 	if !ok && explore && a.worthTrying(n, step, unseen) {
 		return Reason{Kind: Learning, Streams: n}, true
 	}
@@ -98,11 +126,17 @@ func (a *Adaptive) room(running int, explore bool) (Reason, bool) {
 // slow reports that not even one stream keeps the pace.
 func (a *Adaptive) slow() bool {
 	alone, known := a.curve.seconds(1)
-	return known && 1/alone < a.config.Pace
+	return known && alone > a.slowest()
+}
+
+// slowest is the longest step, in seconds, with which the reader's patience
+// lasts for a reply.
+func (a *Adaptive) slowest() float64 {
+	return 1/a.config.Pace + a.config.Patience.Seconds()/float64(a.config.Reply)
 }
 
 // keepsUp is the reader rule, or the mean-latency rule where it cannot be met.
-func (a *Adaptive) keepsUp(n int, step float64) (Reason, bool) {
+func (a *Adaptive) keepsUp(n int, step float64, late bool) (Reason, bool) {
 	if a.slow() {
 		gain, needed := a.gain(n), 2*float64(n)/float64(n+1)
 		needed = max(needed, a.gain(n-1)+knee)
@@ -111,8 +145,11 @@ func (a *Adaptive) keepsUp(n int, step float64) (Reason, bool) {
 		}
 		return Reason{Kind: NoGain, Streams: n, Rate: gain, Limit: needed}, false
 	}
-	r := Reason{Kind: KeepsPace, Streams: n, Rate: 1 / step, Limit: a.config.Pace}
-	if r.Rate < r.Limit {
+	if floor := a.config.Floor; late && step > a.slowest() && 1/step >= floor {
+		return Reason{Kind: KeepsFloor, Streams: n, Rate: 1 / step, Limit: floor}, true
+	}
+	r := Reason{Kind: KeepsPace, Streams: n, Rate: 1 / step, Limit: a.config.Pace, Wait: a.config.Patience}
+	if step > a.slowest() {
 		r.Kind = BelowPace
 	}
 	return r, r.Kind == KeepsPace
@@ -137,7 +174,7 @@ func (a *Adaptive) worthTrying(n int, step float64, unseen bool) bool {
 	}
 	if unseen {
 		before, known := a.curve.seconds(n - 1)
-		return known && 1/before >= a.config.Pace
+		return known && before <= a.slowest()
 	}
 	return a.curve.Age(n) > stale && 1/step >= nearPace*a.config.Pace
 }

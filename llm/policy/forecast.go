@@ -125,7 +125,8 @@ func (f *forecast) next(a *Adaptive, v View) int {
 		}
 		prompts.add(f.streams[i].prompt)
 	}
-	if _, ok := a.room(len(f.streams), false); !ok {
+	_, ok := a.room(len(f.streams), false, false)
+	if !ok && a.config.Floor == 0 {
 		return -1
 	}
 	best, bestRank, bestIndex := -1, rank{}, 0
@@ -142,10 +143,21 @@ func (f *forecast) next(a *Adaptive, v View) int {
 	}
 	w := &v.Waiting[bestIndex]
 	waited := v.Now + seconds(f.now) - w.Arrival
-	if w.Exclusive && len(f.streams) > 0 || a.promptFirst(float64(w.Prompt), waited, prompts) {
+	if !ok && a.late(waited, f.soonest(a), len(f.streams)) {
+		_, ok = a.room(len(f.streams), false, true)
+	}
+	if !ok || w.Exclusive && len(f.streams) > 0 || a.promptFirst(float64(w.Prompt), waited, prompts) {
 		return -1
 	}
 	return best
+}
+
+func (f *forecast) soonest(a *Adaptive) float64 {
+	left := a.reply(0)
+	for i := range f.streams {
+		left = min(left, f.streams[i].reply)
+	}
+	return left
 }
 
 // start admits the first request of a client.
@@ -162,9 +174,11 @@ func (f *forecast) advance(a *Adaptive) bool {
 	for i := range f.streams {
 		s := &f.streams[i]
 		switch {
-		case s.prompt > 0 && prompt < 0:
-			prompt = i
-		case s.prompt <= 0:
+		case s.prompt > 0:
+			if prompt < 0 || s.prompt < f.streams[prompt].prompt {
+				prompt = i // the one with the least left is read first
+			}
+		default:
 			if decoding++; decoding == 1 || s.reply < shortest {
 				shortest = s.reply
 			}
