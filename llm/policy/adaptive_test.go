@@ -241,17 +241,26 @@ func TestBaselines(t *testing.T) {
 
 func TestReplies(t *testing.T) {
 	var r Replies
-	if got := r.Left(100); got != 0 {
-		t.Errorf("%d tokens expected without a reply seen", got)
+	if r.Left(100) != 0 || r.Expected(100) != 0 {
+		t.Errorf("%d and %d tokens expected without a reply seen", r.Left(100), r.Expected(100))
 	}
 	r.Observe(0)
 	r.Observe(100)
 	r.Observe(200)
-	if got := r.Left(1000); got != 150 {
+	if got := r.Expected(1000); got != 150 {
 		t.Errorf("expects %d tokens, want 150", got)
 	}
-	if got := r.Left(20); got != 20 {
-		t.Errorf("expects %d tokens with 20 until the cap", got)
+	if got := r.Left(1000); got != 83 { // 25,000 / 300
+		t.Errorf("expects %d more tokens, want 83", got)
+	}
+	if r.Left(20) != 20 || r.Expected(20) != 20 {
+		t.Errorf("expects %d and %d tokens with 20 until the cap", r.Left(20), r.Expected(20))
+	}
+	for range 1000 {
+		r.Observe(50)
+	}
+	if got := r.Expected(1000); got != 50 {
+		t.Errorf("expects %d tokens after many of 50", got)
 	}
 }
 

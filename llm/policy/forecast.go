@@ -98,6 +98,9 @@ func (f *forecast) load(a *Adaptive, v View) {
 	for i := range v.Running {
 		r := &v.Running[i]
 		s := stream{client: -1, prompt: float64(r.PromptLeft), reply: a.reply(r.ReplyLeft), exclusive: r.Exclusive}
+		// What is left is known on average only. If all ended at once, the next
+		// free slot would seem far off: spread them evenly, the oldest first.
+		s.reply *= (2*float64(i) + 1) / float64(len(v.Running))
 		for c := range f.clients {
 			if f.entries[f.clients[c].next].name == r.Client {
 				s.client = c

@@ -53,8 +53,9 @@ func TestWaitsCountChunksBesideStreams(t *testing.T) {
 	a := adaptive(t, Config{Slots: 2, StallBudget: 100 * time.Millisecond}, func(int) float64 { return 0.05 })
 	v := View{Running: []Running{{Client: "a", ReplyLeft: 10}, {Client: "b", PromptLeft: 40, ReplyLeft: 4}}, Waiting: []Waiting{{Client: "c", Prompt: 10}}}
 	// A chunk of 20 tokens and one token of a each 0.15 s: 0.3 s for the
-	// prompt; then both decode: b's 4 tokens take 0.2 s.
-	wantWait(t, a.Waits(nil, v)[0], 0.3+0.2)
+	// prompt; then both decode. Of the tokens left, a, who came first, is
+	// presumed to have half and b half more: a's other 3 take 0.15 s.
+	wantWait(t, a.Waits(nil, v)[0], 0.3+0.15)
 }
 
 func TestWaitsFollowTheOrderOfClients(t *testing.T) {
