@@ -29,8 +29,8 @@ const knee = 0.02
 // A size that was found too slow is tried again after so many other steps, if
 // it was not far off: what was measured may have been a neighbour's doing.
 const (
-	stale    = 20_000
-	nearPace = 0.8
+	stale = 5000
+	near  = 0.8
 )
 
 // NewAdaptive returns the policy. The curve is read, never written: the caller
@@ -117,7 +117,7 @@ func (a *Adaptive) room(running int, explore, late bool) (Reason, bool) {
 		return Reason{Kind: Measuring, Streams: running}, false
 	}
 	reason, ok := a.keepsUp(n, step, late)
-	if !ok && explore && a.worthTrying(n, step, unseen) {
+	if !ok && explore && a.worthTrying(n, unseen, reason) {
 		return Reason{Kind: Learning, Streams: n}, true
 	}
 	return reason, ok
@@ -168,15 +168,15 @@ func (a *Adaptive) gain(n int) float64 {
 // worthTrying reports whether a size that the rules do not allow should be
 // measured nevertheless: one never seen if the one before does not forbid it,
 // and one not seen for long if it was not far off.
-func (a *Adaptive) worthTrying(n int, step float64, unseen bool) bool {
-	if a.slow() {
-		return unseen && (n == 2 || a.gain(n-1) >= a.gain(n-2)+knee)
+func (a *Adaptive) worthTrying(n int, unseen bool, r Reason) bool {
+	switch {
+	case !unseen:
+		return a.curve.Age(n) > stale && r.Rate >= near*r.Limit
+	case a.slow():
+		return n == 2 || a.gain(n-1) >= a.gain(n-2)+knee
 	}
-	if unseen {
-		before, known := a.curve.seconds(n - 1)
-		return known && before <= a.slowest()
-	}
-	return a.curve.Age(n) > stale && 1/step >= nearPace*a.config.Pace
+	before, known := a.curve.seconds(n - 1)
+	return known && before <= a.slowest()
 }
 
 // reading sums up the prompts that are being read.
