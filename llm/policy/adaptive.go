@@ -6,8 +6,10 @@ import "time"
 // would still run at the reader's pace, T(B) <= 1/pace, or so little slower that
 // the reader waits no longer than Patience in all over a reply of Reply tokens.
 // Where not even one stream does, it admits while that lets all finish sooner on
-// average: by the mean-latency rule g(B) > 2B/(B+1), and while one more stream
-// still adds to the tokens of all. One request at least always runs.
+// average. Of N requests, of which B run at once, the mean one ends after about
+// T(1) L (N+B)/2g(B): so one more is admitted if that makes g(B)/(N+B) grow, now
+// or with still more. For N = B this is the mean-latency rule g(B) > 2B/(B+1); a
+// longer queue speaks for more at once. One request at least always runs.
 //
 // With a Floor, a request whose first token would come too late if it waited is
 // admitted at the slower pace of the floor.
@@ -21,10 +23,6 @@ type Adaptive struct {
 	back     backOff
 	forecast forecast
 }
-
-// knee is the gain in throughput, in parts of a lone stream's speed, that one
-// more stream must bring where no stream keeps the pace.
-const knee = 0.02
 
 // A size that was found too slow is tried again after so many other steps, if
 // it was not far off: what was measured may have been a neighbour's doing.
@@ -56,14 +54,14 @@ func (a *Adaptive) Next(v View) Decision {
 		}
 		prompts.add(float64(v.Running[i].PromptLeft))
 	}
-	reason, ok := a.room(len(v.Running), true, false)
+	reason, ok := a.room(len(v.Running), len(v.Waiting), true, false)
 	if !ok && a.config.Floor == 0 {
 		return Decision{-1, reason}
 	}
 	best := a.first(v)
 	w := &v.Waiting[best]
 	if !ok && a.late(v.Now-w.Arrival, soonest(v.Running, a), len(v.Running)) {
-		reason, ok = a.room(len(v.Running), true, true)
+		reason, ok = a.room(len(v.Running), len(v.Waiting), true, true)
 	}
 	if !ok {
 		return Decision{-1, reason}
@@ -94,10 +92,10 @@ func soonest(running []Running, a *Adaptive) float64 {
 	return left
 }
 
-// room reports whether one more may run beside so many, whoever it is. With
-// explore a size that is unknown may be tried, and late counts the floor
+// room reports whether one of those who wait may run beside so many, whoever it
+// is. With explore a size that is unknown may be tried, and late counts the floor
 // instead of the pace.
-func (a *Adaptive) room(running int, explore, late bool) (Reason, bool) {
+func (a *Adaptive) room(running, waiting int, explore, late bool) (Reason, bool) {
 	n := running + 1
 	if running == 0 {
 		return Reason{Kind: Idle, Streams: 1}, true
@@ -116,7 +114,7 @@ func (a *Adaptive) room(running int, explore, late bool) (Reason, bool) {
 	if !known {
 		return Reason{Kind: Measuring, Streams: running}, false
 	}
-	reason, ok := a.keepsUp(n, step, late)
+	reason, ok := a.keepsUp(n, waiting, step, late)
 	if !ok && explore && a.worthTrying(n, unseen, reason) {
 		return Reason{Kind: Learning, Streams: n}, true
 	}
@@ -136,14 +134,9 @@ func (a *Adaptive) slowest() float64 {
 }
 
 // keepsUp is the reader rule, or the mean-latency rule where it cannot be met.
-func (a *Adaptive) keepsUp(n int, step float64, late bool) (Reason, bool) {
+func (a *Adaptive) keepsUp(n, waiting int, step float64, late bool) (Reason, bool) {
 	if a.slow() {
-		gain, needed := a.gain(n), 2*float64(n)/float64(n+1)
-		needed = max(needed, a.gain(n-1)+knee)
-		if gain > needed {
-			return Reason{Kind: FinishSooner, Streams: n, Rate: gain, Limit: needed}, true
-		}
-		return Reason{Kind: NoGain, Streams: n, Rate: gain, Limit: needed}, false
+		return a.finishSooner(n, n-1+waiting)
 	}
 	if floor := a.config.Floor; late && step > a.slowest() && 1/step >= floor {
 		return Reason{Kind: KeepsFloor, Streams: n, Rate: 1 / step, Limit: floor}, true
@@ -153,6 +146,20 @@ func (a *Adaptive) keepsUp(n int, step float64, late bool) (Reason, bool) {
 		r.Kind = BelowPace
 	}
 	return r, r.Kind == KeepsPace
+}
+
+// finishSooner reports whether n streams, or more, let requests of which there
+// are so many in all end sooner on average than n-1 do.
+func (a *Adaptive) finishSooner(n, all int) (Reason, bool) {
+	now := a.gain(n-1) / float64(all+n-1)
+	r := Reason{Kind: FinishSooner, Streams: n, Rate: a.gain(n), Limit: now * float64(all+n)}
+	for more := n; more <= min(all, a.config.Slots); more++ {
+		if a.gain(more)/float64(all+more) > now {
+			return r, true
+		}
+	}
+	r.Kind = NoGain
+	return r, false
 }
 
 // gain is g(n) = n T(1)/T(n).
@@ -173,7 +180,7 @@ func (a *Adaptive) worthTrying(n int, unseen bool, r Reason) bool {
 	case !unseen:
 		return a.curve.Age(n) > stale && r.Rate >= near*r.Limit
 	case a.slow():
-		return n == 2 || a.gain(n-1) >= a.gain(n-2)+knee
+		return n == 2 || a.gain(n-1) > a.gain(n-2)
 	}
 	before, known := a.curve.seconds(n - 1)
 	return known && before <= a.slowest()

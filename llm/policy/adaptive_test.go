@@ -80,9 +80,17 @@ func TestMeanLatencyRule(t *testing.T) {
 	wantDecision(t, gains, view(0), 0, Idle, "")
 	wantDecision(t, gains, view(1), 0, FinishSooner, "2 at once give 2.00 times the tokens")
 	wantDecision(t, gains, view(2), 0, FinishSooner, "3 at once give 2.50 times")
-	wantDecision(t, gains, view(3), -1, NoGain, "4 at once would give 2.50 times the tokens, 2.52 are needed")
-	none := adaptive(t, Config{Slots: 8}, func(b int) float64 { return 0.2 * (0.2 + 0.8*float64(b)) })
-	wantDecision(t, none, view(1), -1, NoGain, "1.11 times the tokens, 1.33 are needed")
+	wantDecision(t, gains, view(3), -1, NoGain, "4 at once would give 2.50 times the tokens, and 2.86 are needed")
+	little := adaptive(t, Config{Slots: 8}, func(b int) float64 { return 0.2 * (0.2 + 0.8*float64(b)) })
+	v := view(1)
+	wantDecision(t, little, v, -1, NoGain, "1.11 times the tokens, and 1.33 are needed")
+	for range 30 { // a queue speaks for throughput
+		v.Waiting = append(v.Waiting, v.Waiting[0])
+	}
+	wantDecision(t, little, v, 0, FinishSooner, "2 at once give 1.11 times the tokens, and with so many waiting all finish sooner")
+	none := adaptive(t, Config{Slots: 8}, func(b int) float64 { return 0.2 * float64(b) })
+	v.Running = v.Running[:1]
+	wantDecision(t, none, v, -1, NoGain, "1.00 times")
 }
 
 func TestColdStartLearnsStepByStep(t *testing.T) {

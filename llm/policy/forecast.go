@@ -57,7 +57,7 @@ func (a *Adaptive) Waits(dst []time.Duration, v View) []time.Duration {
 	f.load(a, v)
 	admitted := 0
 	for admitted < len(dst) {
-		if c := f.next(a, v); c >= 0 {
+		if c := f.next(a, v, len(dst)-admitted); c >= 0 {
 			e := f.entries[f.clients[c].next]
 			dst[e.waiting] = seconds(f.now)
 			f.start(a, c, &v.Waiting[e.waiting])
@@ -120,7 +120,7 @@ func (a *Adaptive) reply(expected int) float64 {
 
 // next is the client whose first request would be admitted now, or -1. It
 // follows Adaptive.Next.
-func (f *forecast) next(a *Adaptive, v View) int {
+func (f *forecast) next(a *Adaptive, v View, waiting int) int {
 	var prompts reading
 	for i := range f.streams {
 		if f.streams[i].exclusive {
@@ -128,7 +128,7 @@ func (f *forecast) next(a *Adaptive, v View) int {
 		}
 		prompts.add(f.streams[i].prompt)
 	}
-	_, ok := a.room(len(f.streams), false, false)
+	_, ok := a.room(len(f.streams), waiting, false, false)
 	if !ok && a.config.Floor == 0 {
 		return -1
 	}
@@ -147,7 +147,7 @@ func (f *forecast) next(a *Adaptive, v View) int {
 	w := &v.Waiting[bestIndex]
 	waited := v.Now + seconds(f.now) - w.Arrival
 	if !ok && a.late(waited, f.soonest(a), len(f.streams)) {
-		_, ok = a.room(len(f.streams), false, true)
+		_, ok = a.room(len(f.streams), waiting, false, true)
 	}
 	if !ok || w.Exclusive && len(f.streams) > 0 || a.promptFirst(float64(w.Prompt), waited, prompts) {
 		return -1

@@ -56,7 +56,7 @@ func (r Reason) String() string {
 	case KeepsFloor:
 		return fmt.Sprintf("a slot would come too late; %d streams run at %.1f tok/s each, at least %.1f", r.Streams, r.Rate, r.Limit)
 	case FinishSooner:
-		return fmt.Sprintf("even one stream is slower than the reader; %d at once give %.2f times the tokens, so all finish sooner on average", r.Streams, r.Rate)
+		return fmt.Sprintf("even one stream is slower than the reader; %d at once give %.2f times the tokens, and with so many waiting all finish sooner on average", r.Streams, r.Rate)
 	case Learning:
 		return fmt.Sprintf("%d streams are tried, to measure their pace", r.Streams)
 	case UnderLimit:
@@ -68,7 +68,7 @@ func (r Reason) String() string {
 	case BelowPace:
 		return fmt.Sprintf("%d streams would run at %.1f tok/s, below %.1f", r.Streams, r.Rate, r.Limit)
 	case NoGain:
-		return fmt.Sprintf("even one stream is slower than the reader; %d at once would give %.2f times the tokens, %.2f are needed for a gain", r.Streams, r.Rate, r.Limit)
+		return fmt.Sprintf("even one stream is slower than the reader; %d at once would give %.2f times the tokens, and %.2f are needed for all to finish sooner", r.Streams, r.Rate, r.Limit)
 	case BackedOff:
 		return fmt.Sprintf("streams fell behind %.1f tok/s lately, so at most %d run for now", r.Limit, r.Streams)
 	case Measuring:
