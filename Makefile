@@ -117,6 +117,10 @@ fuzz-short: setup engine ## run each fuzz target for 10 s
 bench: build model ## measure (ARGS='./llm/...' for some packages only)
 	@GO=$(GO) scripts/bench.sh $(ARGS)
 
+.PHONY: sim
+sim: ## try the batching policies in simulated time, draw docs/images/batching-*.svg
+	@$(GO) run ./scripts/sim docs/images
+
 .PHONY: screenshots
 screenshots: setup-test build model ## take the README's pictures of the page
 	@$(GO) run ./scripts/screenshots bin/pichat docs/images
