@@ -157,7 +157,7 @@ func TestBackOffAndRecovery(t *testing.T) {
 func TestRecoveryTakesLongerEachTime(t *testing.T) {
 	a := adaptive(t, Config{Slots: 6}, machine)
 	for _, calm := range []int{10, 20, 40, 80, 80} {
-		for a.Next(view(3)).Reason.Kind == KeepsPace {
+		for i := 0; i < 60 && a.Next(view(3)).Reason.Kind == KeepsPace; i++ {
 			a.ObservePace(4, 8, time.Second)
 		}
 		wantDecision(t, a, view(3), -1, BackedOff, "at most 3 run")
