@@ -140,6 +140,10 @@ bench: build model ## measure (ARGS='./llm/...' for some packages only)
 compare: build model ## measure against LLAMA_SERVER=… LLAMA_BENCH=… (ARGS='-only decode,gap')
 	@env -u PICHAT_CACHE $(GO) run ./scripts/compare -llama-server '$(LLAMA_SERVER)' -llama-bench '$(LLAMA_BENCH)' $(ARGS)
 
+.PHONY: sim
+sim: ## try the batching policies in simulated time, draw docs/images/batching-*.svg
+	@$(GO) run ./scripts/sim docs/images
+
 .PHONY: screenshots
 screenshots: setup-test build model ## take the README's pictures of the page
 	@$(GO) run ./scripts/screenshots bin/pichat docs/images

@@ -33,7 +33,6 @@ func (e *Engine) dropCancelled(now time.Time) {
 // admit gives slots to those whom the policy lets run, and tells the others
 // their place. It reports whether a slot was taken.
 func (e *Engine) admit(now time.Time) (taken bool) {
-	e.watchPace(now)
 	for len(e.queue) > 0 {
 		d := e.plan.policy.Next(e.look(now))
 		e.plan.last = d.Reason

@@ -28,9 +28,6 @@ type job struct {
 	reply   reply
 	next    Token // sampled, not yet evaluated; valid while decoding
 	sampled int   // tokens of the reply, end-of-generation left out
-
-	decodingSince time.Time
-	paced         int // tokens sampled when the pace was last taken
 }
 
 // slot is a serving place. It holds at most one job, and keeps its sequence's

@@ -27,7 +27,7 @@ type schedule struct {
 	predicted  []time.Duration
 	told       time.Time // when those in the queue were last told
 	toldMemory uint64    // memory at that time: a job has begun or ended since
-	paced      time.Time // when the pace was last taken
+	run        paceRun
 	published  time.Time
 }
 
@@ -52,17 +52,24 @@ func (e *Engine) look(now time.Time) policy.View {
 		if j := s.job; j != nil {
 			v.Running = append(v.Running, policy.Running{
 				Client: j.request.Client, PromptLeft: s.left(), Exclusive: j.request.Exclusive,
-				ReplyLeft: e.plan.replies.Left(j.maxTokens - j.sampled),
+				ReplyLeft: e.plan.left(j),
 			})
 		}
 	}
 	for _, j := range e.queue {
 		v.Waiting = append(v.Waiting, policy.Waiting{
 			Client: j.request.Client, Arrival: j.arrival.Sub(e.plan.began), Prompt: e.toRead(j),
-			Reply: e.plan.replies.Left(j.maxTokens), Exclusive: j.request.Exclusive,
+			Reply: e.plan.replies.Expected(j.maxTokens), Exclusive: j.request.Exclusive,
 		})
 	}
 	return *v
+}
+
+// left is how many more tokens a running reply is expected to have: at its
+// beginning all of a usual one, later what one has that is met in its midst.
+func (p *schedule) left(j *job) int {
+	most := j.maxTokens - j.sampled
+	return max(p.replies.Expected(j.maxTokens)-j.sampled, p.replies.Left(most))
 }
 
 // toRead is how many prompt tokens a waiting job will have to evaluate, as far
@@ -126,7 +133,7 @@ func (e *Engine) predictNewcomer(v policy.View) {
 		}
 	}
 	typical := policy.Waiting{
-		Arrival: v.Now, Prompt: e.plan.prompts.Left(e.info.Window), Reply: e.plan.replies.Left(e.config.MaxTokens),
+		Arrival: v.Now, Prompt: e.plan.prompts.Expected(e.info.Window), Reply: e.plan.replies.Expected(e.config.MaxTokens),
 	}
 	if d, _, _ := e.plan.policy.Accept(v, typical); d > 0 {
 		w.newcomer = d
@@ -134,40 +141,40 @@ func (e *Engine) predictNewcomer(v policy.View) {
 	e.gate.predict(w)
 }
 
-// watchPace tells the policy the pace of the slowest stream that has been
-// written for the whole of the last second.
-func (e *Engine) watchPace(now time.Time) {
-	elapsed := now.Sub(e.plan.paced)
-	if elapsed < paceEvery {
-		return
-	}
-	streams, slowest := 0, 0.0
-	for i := range e.slots {
-		s := &e.slots[i]
-		if !s.decoding {
-			continue
-		}
-		streams++
-		tokens := s.job.sampled - s.job.paced
-		s.job.paced = s.job.sampled
-		if rate := float64(tokens) / elapsed.Seconds(); s.job.decodingSince.Before(e.plan.paced) && (slowest == 0 || rate < slowest) {
-			slowest = rate
-		}
-	}
-	e.plan.paced = now
-	if slowest > 0 {
-		e.plan.policy.ObservePace(streams, slowest)
-	}
-}
-
 // learn takes T(B) from steps that only decode and the prefill speed from
 // those that only read prompts.
-func (e *Engine) learn(parts []part, took time.Duration) {
+func (e *Engine) learn(parts []part, took time.Duration, now time.Time) {
 	switch {
 	case parts[0].prefill: // running streams come first in a plan
 		e.plan.curve.ObservePrefill(e.batch.Len(), took)
 	case !e.batch.Prefill:
 		e.plan.curve.ObserveDecode(len(parts), took)
+		e.plan.watchPace(len(parts), took, now)
+		return
+	}
+	e.plan.run = paceRun{}
+}
+
+// paceRun is a run of steps without prompt tokens, of as many streams each.
+type paceRun struct {
+	streams, steps int
+	spent          time.Duration
+	end            time.Time // of the last one
+}
+
+// watchPace tells the policy the pace of a second or so, the time from one step
+// to the next included.
+func (p *schedule) watchPace(streams int, took time.Duration, now time.Time) {
+	r := &p.run
+	if r.streams != streams {
+		*r = paceRun{streams: streams, end: now.Add(-took)}
+	}
+	r.steps++
+	r.spent += now.Sub(r.end)
+	r.end = now
+	if r.spent >= paceEvery {
+		p.policy.ObservePace(streams, float64(r.steps)/r.spent.Seconds(), r.spent)
+		r.steps, r.spent = 0, 0
 	}
 }
 

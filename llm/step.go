@@ -56,7 +56,7 @@ func (e *Engine) evaluate(parts []part) {
 	e.steps++
 	now := time.Now()
 	if err == nil {
-		e.learn(parts, now.Sub(start))
+		e.learn(parts, now.Sub(start), now)
 		for i, p := range parts {
 			e.advance(&e.slots[p.slot], p, outputs[i], now)
 		}
@@ -131,7 +131,7 @@ func (e *Engine) advance(s *slot, p part, output int, now time.Time) {
 			return
 		}
 		j.reply.timings.Prefill = now.Sub(j.started)
-		s.decoding, j.decodingSince = true, now
+		s.decoding = true
 	} else {
 		s.kept = append(s.kept, j.next)
 	}

@@ -46,7 +46,7 @@ func newBuilder(t *testing.T, env ...string) *builder {
 	needBuilder(t)
 	b := &builder{clone: newClone(t, t.TempDir()), bin: t.TempDir(), host: t.TempDir()}
 	b.env = append(env, "LLAMA_CPP_DIR="+b.llama, "BUILDS="+filepath.Join(b.cache, "builds"), "PICHAT_CACHE="+b.cache)
-	for _, name := range []string{"setup.sh", "pi.sh", "build-on-pi.sh", "build-on-pi-steps.sh", "../Makefile", "../LICENSE"} {
+	for _, name := range []string{"setup.sh", "pi.sh", "bundle.sh", "build-on-pi.sh", "build-on-pi-steps.sh", "../Makefile", "../LICENSE"} {
 		write(t, filepath.Join(b.dir, "scripts", name), read(t, name))
 	}
 	deploy, _ := filepath.Glob("deploy*.sh")

@@ -52,9 +52,26 @@ func TestReaderRule(t *testing.T) {
 	wantDecision(t, a, view(3), 0, KeepsPace, "4 streams run at 14.3 tok/s each, at least 11.0")
 	wantDecision(t, a, view(5), 0, KeepsPace, "6 streams run at 11.1")
 	wantDecision(t, a, view(6), -1, BelowPace, "7 streams would run at 10.0 tok/s, below 11.0")
+	near := adaptive(t, Config{Slots: 2}, func(b int) float64 { return 0.0926 })
+	wantDecision(t, near, view(1), 0, KeepsPace, "2 streams run at 10.8 tok/s each: a reader of 11.0 waits less than 500ms in a reply")
 	slow := adaptive(t, Config{Slots: 8, Pace: 5.2}, machine)
 	wantDecision(t, slow, view(7), 0, KeepsPace, "at least 5.2")
 	wantDecision(t, slow, view(8), -1, SlotsFull, "all 8 slots")
+}
+
+// With a floor, one whose first token would come too late otherwise is let in
+// while an average reader is kept ahead of.
+func TestFloor(t *testing.T) {
+	a := adaptive(t, Config{Slots: 8, Floor: 9}, machine)
+	v := view(6)
+	v.Running[3].ReplyLeft = 20 // it ends in 1.3 s
+	wantDecision(t, a, v, -1, BelowPace, "")
+	v.Now += 800 * time.Millisecond
+	wantDecision(t, a, v, 0, KeepsFloor, "a slot would come too late; 7 streams run at 10.0 tok/s each, at least 9.0")
+	v = view(7)
+	wantDecision(t, a, v, 0, KeepsFloor, "8 streams run at 9.1")
+	a.config.Floor = 10
+	wantDecision(t, a, v, -1, BelowPace, "8 streams would run at 9.1 tok/s, below 11.0")
 }
 
 // A Pi 4 with a 1B model: 5 tokens/s alone.
@@ -63,9 +80,17 @@ func TestMeanLatencyRule(t *testing.T) {
 	wantDecision(t, gains, view(0), 0, Idle, "")
 	wantDecision(t, gains, view(1), 0, FinishSooner, "2 at once give 2.00 times the tokens")
 	wantDecision(t, gains, view(2), 0, FinishSooner, "3 at once give 2.50 times")
-	wantDecision(t, gains, view(3), -1, NoGain, "4 at once would give 2.50 times the tokens, 2.75 are needed")
-	none := adaptive(t, Config{Slots: 8}, func(b int) float64 { return 0.2 * (0.2 + 0.8*float64(b)) })
-	wantDecision(t, none, view(1), -1, NoGain, "1.11 times the tokens, 1.33 are needed")
+	wantDecision(t, gains, view(3), -1, NoGain, "4 at once would give 2.50 times the tokens, and 2.86 are needed")
+	little := adaptive(t, Config{Slots: 8}, func(b int) float64 { return 0.2 * (0.2 + 0.8*float64(b)) })
+	v := view(1)
+	wantDecision(t, little, v, -1, NoGain, "1.11 times the tokens, and 1.33 are needed")
+	for range 30 { // a queue speaks for throughput
+		v.Waiting = append(v.Waiting, v.Waiting[0])
+	}
+	wantDecision(t, little, v, 0, FinishSooner, "2 at once give 1.11 times the tokens, and with so many waiting all finish sooner")
+	none := adaptive(t, Config{Slots: 8}, func(b int) float64 { return 0.2 * float64(b) })
+	v.Running = v.Running[:1]
+	wantDecision(t, none, v, -1, NoGain, "1.00 times")
 }
 
 func TestColdStartLearnsStepByStep(t *testing.T) {
@@ -111,35 +136,38 @@ func TestUnknownSizeIsTriedOnce(t *testing.T) {
 
 func TestBackOffAndRecovery(t *testing.T) {
 	a := adaptive(t, Config{Slots: 6}, machine)
-	a.ObservePace(4, 8)
-	wantDecision(t, a, view(3), 0, KeepsPace, "") // once may be chance
-	a.ObservePace(4, 12)
-	a.ObservePace(4, 8)
-	wantDecision(t, a, view(3), 0, KeepsPace, "")
-	a.ObservePace(4, 8)
-	wantDecision(t, a, view(3), -1, BackedOff, "streams fell behind 11.0 tok/s lately, so at most 3 run")
-	wantDecision(t, a, view(2), 0, KeepsPace, "")
-	for range calm {
-		wantDecision(t, a, view(3), -1, BackedOff, "")
-		a.ObservePace(3, 12)
+	observe := func(streams int, rate float64, seconds int) {
+		for range seconds {
+			a.ObservePace(streams, rate, time.Second)
+		}
 	}
+	observe(4, 16, 30)
+	observe(4, 8, 5) // for a moment
 	wantDecision(t, a, view(3), 0, KeepsPace, "")
-	a.ObservePace(4, 8)
-	a.ObservePace(4, 8) // again: it waits twice as long
-	for range 2 * calm {
-		wantDecision(t, a, view(3), -1, BackedOff, "")
-		a.ObservePace(3, 12)
-	}
-	wantDecision(t, a, view(3), 0, KeepsPace, "")
-	for range 20 {
-		a.ObservePace(2, 1)
-		a.ObservePace(1, 1) // alone is never too many
-	}
+	observe(4, 16, 30)
+	observe(4, 8, 30)
+	wantDecision(t, a, view(3), -1, BackedOff, "streams fell behind 11.0 tok/s lately, so at most")
 	wantDecision(t, a, view(0), 0, Idle, "")
-	for range 1000 {
-		a.ObservePace(1, 20)
-	}
+	observe(1, 1, 100) // alone is never too many
+	wantDecision(t, a, view(0), 0, Idle, "")
+	observe(1, 20, 1000)
 	wantDecision(t, a, view(5), 0, KeepsPace, "") // recovered in full
+}
+
+func TestRecoveryTakesLongerEachTime(t *testing.T) {
+	a := adaptive(t, Config{Slots: 6}, machine)
+	for _, calm := range []int{10, 20, 40, 80, 80} {
+		for i := 0; i < 60 && a.Next(view(3)).Reason.Kind == KeepsPace; i++ {
+			a.ObservePace(4, 8, time.Second)
+		}
+		wantDecision(t, a, view(3), -1, BackedOff, "at most 3 run")
+		wantDecision(t, a, view(2), 0, KeepsPace, "")
+		for range calm {
+			wantDecision(t, a, view(3), -1, BackedOff, "")
+			a.ObservePace(3, 12, time.Second)
+		}
+		wantDecision(t, a, view(3), 0, KeepsPace, "")
+	}
 }
 
 func TestClientsShare(t *testing.T) {
@@ -193,6 +221,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"no slots":      {},
 		"many slots":    {Slots: MaxSlots + 1},
 		"negative pace": {Slots: 1, Pace: -1},
+		"high floor":    {Slots: 1, Floor: 12},
 		"negative TTFT": {Slots: 1, TTFT: -1},
 		"negative wait": {Slots: 1, MaxWait: -1},
 		"steps":         {Slots: 1, LearnSteps: -1},
@@ -220,17 +249,26 @@ func TestBaselines(t *testing.T) {
 
 func TestReplies(t *testing.T) {
 	var r Replies
-	if got := r.Left(100); got != 0 {
-		t.Errorf("%d tokens expected without a reply seen", got)
+	if r.Left(100) != 0 || r.Expected(100) != 0 {
+		t.Errorf("%d and %d tokens expected without a reply seen", r.Left(100), r.Expected(100))
 	}
 	r.Observe(0)
 	r.Observe(100)
 	r.Observe(200)
-	if got := r.Left(1000); got != 150 {
+	if got := r.Expected(1000); got != 150 {
 		t.Errorf("expects %d tokens, want 150", got)
 	}
-	if got := r.Left(20); got != 20 {
-		t.Errorf("expects %d tokens with 20 until the cap", got)
+	if got := r.Left(1000); got != 83 { // 25,000 / 300
+		t.Errorf("expects %d more tokens, want 83", got)
+	}
+	if r.Left(20) != 20 || r.Expected(20) != 20 {
+		t.Errorf("expects %d and %d tokens with 20 until the cap", r.Left(20), r.Expected(20))
+	}
+	for range 1000 {
+		r.Observe(50)
+	}
+	if got := r.Expected(1000); got != 50 {
+		t.Errorf("expects %d tokens after many of 50", got)
 	}
 }
 

@@ -17,10 +17,11 @@ const (
 	// commonGain is the part of a deviation that is taken for all sizes: heat,
 	// longer contexts and a busy neighbour slow all steps alike.
 	commonGain = 0.1
-	// ownGain is the part that is taken for this size alone.
+	// ownGain is the part that is taken for this size alone. As long as a size
+	// has been seen less than fullWeight times it is more, and the common part
+	// less: what deviates is rather what is not known well.
 	ownGain = 0.01
-	// fullWeight is the number of steps beyond which a size's weight does not
-	// grow when neighbours contradict each other.
+	// fullWeight is the number of steps from which on a size counts in full.
 	fullWeight = 50
 )
 
@@ -72,9 +73,10 @@ func (c *Curve) ObserveDecode(streams int, took time.Duration) {
 		s.own = s.recent.value()
 	} else {
 		off := s.recent.value() - s.own
-		c.common += commonGain * off
-		s.own += ownGain * off
-		s.recent.shift(-commonGain * off)
+		common := commonGain * min(1, float64(s.seen)/fullWeight)
+		c.common += common * off
+		s.own += max(ownGain, 1/float64(s.seen)) * off
+		s.recent.shift(-common * off)
 	}
 	c.refit()
 }

@@ -126,7 +126,7 @@ func TestCurveIsCalmUnderNoise(t *testing.T) {
 
 func TestCurvePresumesThatAllSizesSlowDownAlike(t *testing.T) {
 	c := NewCurve(8)
-	teach(c, 8, 20, 1)
+	teach(c, 8, 100, 1)
 	for range 60 {
 		c.ObserveDecode(2, duration(machine(2)*1.2))
 	}

@@ -57,7 +57,7 @@ func (a *Adaptive) Waits(dst []time.Duration, v View) []time.Duration {
 	f.load(a, v)
 	admitted := 0
 	for admitted < len(dst) {
-		if c := f.next(a, v); c >= 0 {
+		if c := f.next(a, v, len(dst)-admitted); c >= 0 {
 			e := f.entries[f.clients[c].next]
 			dst[e.waiting] = seconds(f.now)
 			f.start(a, c, &v.Waiting[e.waiting])
@@ -98,6 +98,9 @@ func (f *forecast) load(a *Adaptive, v View) {
 	for i := range v.Running {
 		r := &v.Running[i]
 		s := stream{client: -1, prompt: float64(r.PromptLeft), reply: a.reply(r.ReplyLeft), exclusive: r.Exclusive}
+		// What is left is known on average only. If all ended at once, the next
+		// free slot would seem far off: spread them evenly, the oldest first.
+		s.reply *= (2*float64(i) + 1) / float64(len(v.Running))
 		for c := range f.clients {
 			if f.entries[f.clients[c].next].name == r.Client {
 				s.client = c
@@ -117,7 +120,7 @@ func (a *Adaptive) reply(expected int) float64 {
 
 // next is the client whose first request would be admitted now, or -1. It
 // follows Adaptive.Next.
-func (f *forecast) next(a *Adaptive, v View) int {
+func (f *forecast) next(a *Adaptive, v View, waiting int) int {
 	var prompts reading
 	for i := range f.streams {
 		if f.streams[i].exclusive {
@@ -125,7 +128,8 @@ func (f *forecast) next(a *Adaptive, v View) int {
 		}
 		prompts.add(f.streams[i].prompt)
 	}
-	if _, ok := a.room(len(f.streams), false); !ok {
+	_, ok := a.room(len(f.streams), waiting, false, false)
+	if !ok && a.config.Floor == 0 {
 		return -1
 	}
 	best, bestRank, bestIndex := -1, rank{}, 0
@@ -142,10 +146,21 @@ func (f *forecast) next(a *Adaptive, v View) int {
 	}
 	w := &v.Waiting[bestIndex]
 	waited := v.Now + seconds(f.now) - w.Arrival
-	if w.Exclusive && len(f.streams) > 0 || a.promptFirst(float64(w.Prompt), waited, prompts) {
+	if !ok && a.late(waited, f.soonest(a), len(f.streams)) {
+		_, ok = a.room(len(f.streams), waiting, false, true)
+	}
+	if !ok || w.Exclusive && len(f.streams) > 0 || a.promptFirst(float64(w.Prompt), waited, prompts) {
 		return -1
 	}
 	return best
+}
+
+func (f *forecast) soonest(a *Adaptive) float64 {
+	left := a.reply(0)
+	for i := range f.streams {
+		left = min(left, f.streams[i].reply)
+	}
+	return left
 }
 
 // start admits the first request of a client.
@@ -162,9 +177,11 @@ func (f *forecast) advance(a *Adaptive) bool {
 	for i := range f.streams {
 		s := &f.streams[i]
 		switch {
-		case s.prompt > 0 && prompt < 0:
-			prompt = i
-		case s.prompt <= 0:
+		case s.prompt > 0:
+			if prompt < 0 || s.prompt < f.streams[prompt].prompt {
+				prompt = i // the one with the least left is read first
+			}
+		default:
 			if decoding++; decoding == 1 || s.reply < shortest {
 				shortest = s.reply
 			}

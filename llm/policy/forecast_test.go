@@ -3,6 +3,8 @@ package policy
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -53,8 +55,9 @@ func TestWaitsCountChunksBesideStreams(t *testing.T) {
 	a := adaptive(t, Config{Slots: 2, StallBudget: 100 * time.Millisecond}, func(int) float64 { return 0.05 })
 	v := View{Running: []Running{{Client: "a", ReplyLeft: 10}, {Client: "b", PromptLeft: 40, ReplyLeft: 4}}, Waiting: []Waiting{{Client: "c", Prompt: 10}}}
 	// A chunk of 20 tokens and one token of a each 0.15 s: 0.3 s for the
-	// prompt; then both decode: b's 4 tokens take 0.2 s.
-	wantWait(t, a.Waits(nil, v)[0], 0.3+0.2)
+	// prompt; then both decode. Of the tokens left, a, who came first, is
+	// presumed to have half and b half more: a's other 3 take 0.15 s.
+	wantWait(t, a.Waits(nil, v)[0], 0.3+0.15)
 }
 
 func TestWaitsFollowTheOrderOfClients(t *testing.T) {
@@ -74,6 +77,34 @@ func TestWaitsFollowTheOrderOfClients(t *testing.T) {
 	wantWait(t, got[399], 1+1.1*399) // beyond what is played through
 	two := adaptive(t, Config{Slots: 2}, func(int) float64 { return 0.05 })
 	wantWait(t, two.Waits(nil, v)[400], 0) // has none running: goes first
+}
+
+// What the forecast says starts at once is what the policy admits now.
+func TestForecastFollowsThePolicy(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	steps := []func(int) float64{machine, func(b int) float64 { return 0.1 + 0.08*float64(b) }}
+	for i := range 2000 {
+		slots := r.IntN(8) + 1
+		a := adaptive(t, Config{Slots: slots, Floor: float64(i%2) * 8}, steps[i/2%2])
+		v := randomView(r, slots, 12)
+		waits := a.Waits(nil, v)
+		indexes := make([]int, len(v.Waiting))
+		for i := range indexes {
+			indexes[i] = i
+		}
+		started := map[int]bool{}
+		for d := a.Next(v); d.Admit >= 0; d = a.Next(v) {
+			w := v.Waiting[d.Admit]
+			started[indexes[d.Admit]] = true
+			v.Waiting, indexes = slices.Delete(v.Waiting, d.Admit, d.Admit+1), slices.Delete(indexes, d.Admit, d.Admit+1)
+			v.Running = append(v.Running, Running{Client: w.Client, PromptLeft: w.Prompt, ReplyLeft: w.Reply, Exclusive: w.Exclusive})
+		}
+		for i, wait := range waits {
+			if started[i] != (wait == 0) {
+				t.Fatalf("request %d of %d is told %v; admitted now: %v", i, len(waits), wait, started[i])
+			}
+		}
+	}
 }
 
 func TestAcceptRefuses(t *testing.T) {

@@ -16,7 +16,8 @@ type Waiting struct {
 	// Prompt is how many tokens are to be evaluated, without those that are
 	// remembered.
 	Prompt int
-	// Reply is how many tokens are expected; 0 is unknown.
+	// Reply is how many tokens are expected, as Replies.Expected has it; 0 is
+	// unknown.
 	Reply int
 	// Exclusive asks to run alone.
 	Exclusive bool
@@ -28,7 +29,8 @@ type Running struct {
 	// PromptLeft is how many prompt tokens are still to be evaluated; 0 once
 	// it decodes.
 	PromptLeft int
-	// ReplyLeft is how many tokens are expected still; 0 is unknown.
+	// ReplyLeft is how many tokens are expected still on average, as
+	// Replies.Left has it; 0 is unknown.
 	ReplyLeft int
 	Exclusive bool
 }

@@ -120,7 +120,7 @@ func TestNothingIsAllocated(t *testing.T) {
 		"Waits":         func() { waits = a.Waits(waits, v) },
 		"Accept":        func() { a.Accept(v, Waiting{Client: "x"}) },
 		"ObserveDecode": func() { a.curve.ObserveDecode(3, 60*time.Millisecond) },
-		"ObservePace":   func() { a.ObservePace(3, 12) },
+		"ObservePace":   func() { a.ObservePace(3, 12, time.Second) },
 		"Fixed":         func() { Fixed{4}.Next(v) },
 	} {
 		if n := testing.AllocsPerRun(20, f); n != 0 {

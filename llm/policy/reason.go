@@ -13,6 +13,7 @@ type Kind uint8
 const (
 	Idle         Kind = iota + 1 // nobody runs
 	KeepsPace                    // one more, and all keep ahead of the reader
+	KeepsFloor                   // one more that would wait for long, and all keep the floor
 	FinishSooner                 // no stream keeps ahead, and together they finish sooner on average
 	Learning                     // one more is tried to measure its step time
 	UnderLimit                   // fewer run than a fixed number
@@ -39,7 +40,7 @@ type Reason struct {
 	Streams int           // how many would run
 	Rate    float64       // tokens/s of each stream, or the gain in throughput
 	Limit   float64       // what Rate is compared with
-	Wait    time.Duration // predicted wait
+	Wait    time.Duration // predicted wait, or the reader's patience
 }
 
 // String is one line that a person understands.
@@ -48,9 +49,14 @@ func (r Reason) String() string {
 	case Idle:
 		return "nobody else is running"
 	case KeepsPace:
+		if r.Rate < r.Limit {
+			return fmt.Sprintf("%d streams run at %.1f tok/s each: a reader of %.1f waits less than %v in a reply", r.Streams, r.Rate, r.Limit, r.Wait)
+		}
 		return fmt.Sprintf("%d streams run at %.1f tok/s each, at least %.1f", r.Streams, r.Rate, r.Limit)
+	case KeepsFloor:
+		return fmt.Sprintf("a slot would come too late; %d streams run at %.1f tok/s each, at least %.1f", r.Streams, r.Rate, r.Limit)
 	case FinishSooner:
-		return fmt.Sprintf("even one stream is slower than the reader; %d at once give %.2f times the tokens, so all finish sooner on average", r.Streams, r.Rate)
+		return fmt.Sprintf("even one stream is slower than the reader; %d at once give %.2f times the tokens, and with so many waiting all finish sooner on average", r.Streams, r.Rate)
 	case Learning:
 		return fmt.Sprintf("%d streams are tried, to measure their pace", r.Streams)
 	case UnderLimit:
@@ -62,7 +68,7 @@ func (r Reason) String() string {
 	case BelowPace:
 		return fmt.Sprintf("%d streams would run at %.1f tok/s, below %.1f", r.Streams, r.Rate, r.Limit)
 	case NoGain:
-		return fmt.Sprintf("even one stream is slower than the reader; %d at once would give %.2f times the tokens, %.2f are needed for a gain", r.Streams, r.Rate, r.Limit)
+		return fmt.Sprintf("even one stream is slower than the reader; %d at once would give %.2f times the tokens, and %.2f are needed for all to finish sooner", r.Streams, r.Rate, r.Limit)
 	case BackedOff:
 		return fmt.Sprintf("streams fell behind %.1f tok/s lately, so at most %d run for now", r.Limit, r.Streams)
 	case Measuring:
