@@ -29,6 +29,9 @@ type EngineConfig struct {
 	// Pace is the target reader's, in tokens/s: no more streams run at once
 	// than keep it; 0 means 11.
 	Pace float64
+	// Floor is the pace that streams may be slowed to for someone whose first
+	// token would come late otherwise; 0 means that they are not.
+	Floor float64
 	// Learned is what ScheduleStatus said in an earlier run with the same model,
 	// threads and machine; the zero value when there was none.
 	Learned policy.Snapshot

@@ -35,7 +35,7 @@ type schedule struct {
 func newSchedule(c EngineConfig, slots int) (*schedule, error) {
 	curve := policy.NewCurve(slots)
 	restored := curve.Restore(c.Learned)
-	p, err := policy.NewAdaptive(policy.Config{Slots: slots, Pace: c.Pace, StallBudget: c.StallBudget}, curve)
+	p, err := policy.NewAdaptive(policy.Config{Slots: slots, Pace: c.Pace, Floor: c.Floor, StallBudget: c.StallBudget}, curve)
 	if err != nil { // the configuration was checked: a slip of this package
 		panic(err)
 	}

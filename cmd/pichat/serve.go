@@ -223,7 +223,8 @@ func (s *server) serveModel(ctx context.Context) error {
 	begin := time.Now()
 	s.service.SetLoading(0, "checking the model file")
 	c := s.boot(ctx, s.config.Engine, s.config.Slots, s.config.Queue, s.log)
-	c.Calibrate, c.Pace, c.MaxWait = true, s.config.TargetPace, s.config.MaxWait
+	c.Calibrate, c.MaxWait = true, s.config.MaxWait
+	c.Pace, c.Floor = s.config.TargetPace, s.config.FloorPace
 	candidate, err := boot.Inspect(c)
 	if err != nil {
 		return err
@@ -288,6 +289,7 @@ func (s *server) serveScript(ctx context.Context) error {
 		QueueLimit: s.config.Queue,
 		MaxWait:    s.config.MaxWait,
 		Pace:       s.config.TargetPace,
+		Floor:      s.config.FloorPace,
 		MaxTokens:  s.config.MaxTokens,
 		Logger:     s.log,
 	})

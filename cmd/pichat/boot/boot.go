@@ -41,9 +41,9 @@ type Config struct {
 	Calibrate bool
 	// Processors is the number of CPUs that threads can run on; 0 where unknown.
 	Processors int
-	// MaxTokens, Queue, Pace and MaxWait are llm.EngineConfig's.
+	// MaxTokens, Queue, Pace, Floor and MaxWait are llm.EngineConfig's.
 	MaxTokens, Queue int
-	Pace             float64
+	Pace, Floor      float64
 	MaxWait          time.Duration
 	Prober           *probe.Prober
 	// Logger must be set.
@@ -131,6 +131,7 @@ func Load(ctx context.Context, c Config, candidate *Candidate, progress func(flo
 		QueueLimit: c.Queue,
 		MaxWait:    c.MaxWait,
 		Pace:       c.Pace,
+		Floor:      c.Floor,
 		Learned:    c.learned(candidate.Path, model.Info().DecodeThreads),
 		MaxTokens:  c.MaxTokens,
 		Logger:     c.Logger,
