@@ -128,6 +128,7 @@ type scratch struct {
 	idle    []idleSlot
 	piece   []byte
 	jobs    []*job
+	busy    []*slot
 }
 
 // NewEngine returns an engine that accepts requests; they are served once Run

@@ -1,6 +1,8 @@
 package llm
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"pichat/llm/policy"
@@ -47,14 +49,12 @@ func (e *Engine) look(now time.Time) policy.View {
 	v := &e.plan.view
 	v.Now = now.Sub(e.plan.began)
 	v.Running, v.Waiting = v.Running[:0], v.Waiting[:0]
-	for i := range e.slots {
-		s := &e.slots[i]
-		if j := s.job; j != nil {
-			v.Running = append(v.Running, policy.Running{
-				Client: j.request.Client, PromptLeft: s.left(), Exclusive: j.request.Exclusive,
-				ReplyLeft: e.plan.left(j),
-			})
-		}
+	for _, s := range e.inOrder() {
+		j := s.job
+		v.Running = append(v.Running, policy.Running{
+			Client: j.request.Client, PromptLeft: s.left(), Exclusive: j.request.Exclusive,
+			ReplyLeft: e.plan.left(j),
+		})
 	}
 	for _, j := range e.queue {
 		v.Waiting = append(v.Waiting, policy.Waiting{
@@ -63,6 +63,19 @@ func (e *Engine) look(now time.Time) policy.View {
 		})
 	}
 	return *v
+}
+
+// inOrder are the slots that serve, by admission.
+func (e *Engine) inOrder() []*slot {
+	busy := e.scratch.busy[:0]
+	for i := range e.slots {
+		if s := &e.slots[i]; s.job != nil {
+			busy = append(busy, s)
+		}
+	}
+	slices.SortFunc(busy, func(a, b *slot) int { return cmp.Compare(a.job.order, b.job.order) })
+	e.scratch.busy = busy
+	return busy
 }
 
 // left is how many more tokens a running reply is expected to have: at its
@@ -148,8 +161,7 @@ func (e *Engine) learn(parts []part, took time.Duration, now time.Time) {
 	case parts[0].prefill: // running streams come first in a plan
 		e.plan.curve.ObservePrefill(e.batch.Len(), took)
 	case !e.batch.Prefill:
-		e.plan.curve.ObserveDecode(len(parts), took)
-		e.plan.watchPace(len(parts), took, now)
+		e.plan.decoded(len(parts), took, now)
 		return
 	}
 	e.plan.run = paceRun{}
@@ -162,15 +174,17 @@ type paceRun struct {
 	end            time.Time // of the last one
 }
 
-// watchPace tells the policy the pace of a second or so, the time from one step
-// to the next included.
-func (p *schedule) watchPace(streams int, took time.Duration, now time.Time) {
+// decoded tells the curve the time of a step, and the policy the pace of a second
+// or so, both with what goes on between two steps, such as sampling.
+func (p *schedule) decoded(streams int, took time.Duration, now time.Time) {
 	r := &p.run
 	if r.streams != streams {
 		*r = paceRun{streams: streams, end: now.Add(-took)}
 	}
+	whole := now.Sub(r.end)
+	p.curve.ObserveDecode(streams, whole)
 	r.steps++
-	r.spent += now.Sub(r.end)
+	r.spent += whole
 	r.end = now
 	if r.spent >= paceEvery {
 		p.policy.ObservePace(streams, float64(r.steps)/r.spent.Seconds(), r.spent)

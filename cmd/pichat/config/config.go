@@ -49,7 +49,7 @@ type Serve struct {
 	MaxWait    time.Duration `placeholder:"TIME" default:"5m" range:"1s..24h" help:"Refuse a request that would wait longer than this for a place, by prediction (default 5m)."`
 	Grace      time.Duration `placeholder:"TIME" default:"60s" range:"1s..1h" help:"How long a reply goes on after its page was lost (default 60s)."`
 	TargetPace float64       `placeholder:"N" default:"11" range:"0.1..1000" help:"Pace in tokens/s that the page measures against (default 11)."`
-	FloorPace  float64       `placeholder:"N" default:"0" range:"0..1000" help:"Let more people in at once as long as each gets so many tokens/s, where they would wait for their first word otherwise; 5.2 is an average reader's pace (default 0: only as many as all get the target pace)."`
+	FloorPace  float64       `placeholder:"N" default:"5.2" range:"0..1000" help:"Where people would wait for their first word, more are let in at once as long as each gets so many tokens/s (default 5.2, an average reader's pace; 0 lets in only as many as get the target pace)."`
 	AllowHost  []string      `placeholder:"NAME" check:"host" help:"Answer under this host name too, such as a DNS name or that of a VPN. May be repeated."`
 	TrustProxy []string      `placeholder:"ADDR" check:"ip" help:"Address of a reverse proxy before this server, whose X-Real-IP header names the client. May be repeated."`
 	Backend    string        `placeholder:"NAME" default:"llama" oneof:"llama,scripted" help:"What answers: llama, a real model (default), or scripted, a fixed text for demos without a model; the page says so."`

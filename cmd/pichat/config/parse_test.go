@@ -26,7 +26,7 @@ func (f files) read(name string) ([]byte, error) {
 
 func defaultServe() Serve {
 	return Serve{
-		Listen: ":8080", Queue: 32, MaxWait: 5 * time.Minute, Grace: time.Minute, TargetPace: 11,
+		Listen: ":8080", Queue: 32, MaxWait: 5 * time.Minute, FloorPace: 5.2, Grace: time.Minute, TargetPace: 11,
 		Backend: "llama", LogLevel: "info",
 		Engine: Engine{Models: ModelsFolder, MaxTokens: 1024},
 	}
