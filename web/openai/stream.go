@@ -43,7 +43,9 @@ type deltaDoc struct {
 // of the engine is returned and becomes a plain answer with its own status.
 func (c *completion) sendStream(ctx context.Context, w http.ResponseWriter) error {
 	out := &eventStream{w: w, rc: http.NewResponseController(w), timeout: c.api.config.WriteTimeout}
+	var texts frames
 	for {
+		texts.wait(ctx)
 		wait, stop := context.WithTimeout(ctx, c.api.config.Ping)
 		events, err := c.stream.Next(wait)
 		stop()
@@ -54,7 +56,7 @@ func (c *completion) sendStream(ctx context.Context, w http.ResponseWriter) erro
 		default:
 			events = []llm.Event{nil} // nothing for a while: show life
 		}
-		for _, e := range events {
+		for _, e := range texts.join(events) {
 			if done, ok := e.(llm.Done); ok {
 				return c.finish(ctx, out, done)
 			}
