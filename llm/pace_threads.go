@@ -16,6 +16,7 @@ type threadPace struct {
 	decode, prefill *threads.Tuner
 	began           time.Time
 	alone           bool          // the last step was of an exclusive request
+	end             time.Time     // of the last step
 	decoded, read   time.Duration // time of decode and prefill steps since the last reading
 	failed          string        // why the counts stay; "" while they can be changed
 	chosen          string        // how the most were chosen; "" when they were configured
@@ -50,6 +51,9 @@ func (e *Engine) runPaced(parts []part) error {
 		p.set(p.decode.Count(), p.prefill.Count())
 	}
 	begin := time.Now()
+	if p := e.pace; p != nil && begin.Sub(p.end) > pause {
+		p.begin(begin.Sub(p.began))
+	}
 	err := e.run(parts)
 	end := time.Now()
 	if p := e.pace; p != nil && p.failed == "" {
@@ -57,8 +61,24 @@ func (e *Engine) runPaced(parts []part) error {
 			p.observe(&e.batch, end.Sub(begin))
 		}
 		p.adapt(end.Sub(p.began))
+		p.end = end
 	}
 	return err
+}
+
+// pause is the time without steps after which readings begin anew.
+const pause = 100 * time.Millisecond
+
+// begin takes the reading that the first ones after a pause are held against.
+func (p *threadPace) begin(at time.Duration) {
+	load, ok := p.meter.CPULoad()
+	if !ok || p.failed != "" {
+		return // adapt says so
+	}
+	reading := threads.Load{At: at, CPUs: load.CPUs, Process: load.Process, Idle: load.Idle}
+	p.decode.Begin(reading)
+	p.prefill.Begin(reading)
+	p.read, p.decoded = 0, 0
 }
 
 // observe takes a step.

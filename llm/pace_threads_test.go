@@ -177,3 +177,22 @@ func TestExclusiveHasAllThreads(t *testing.T) {
 		}
 	})
 }
+
+// What others do while nobody asks says nothing about the next reply.
+func TestPausesTeachNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBoard(t)
+		b.burnFrom = 1 << 30
+		e := start(t, EngineConfig{Backend: b, MaxTokens: 60})
+		for range 5 {
+			ask(t, e, Request{Prompt: "hi"})()
+			<-time.After(2 * time.Second)
+			b.mu.Lock()
+			b.read = time.Now() // they had all processors: neither idle nor ours
+			b.mu.Unlock()
+		}
+		if n, _ := b.Threads(); n != 2 || len(b.set) > 0 {
+			t.Errorf("%d threads, set to %v: want 2 all the time", n, b.set)
+		}
+	})
+}

@@ -84,6 +84,14 @@ func (t *Tuner) Due(at time.Duration) bool {
 	return t.most > 1 && (!t.open || at-t.last.At >= window)
 }
 
+// Begin takes a reading after a pause: what others did in the pause says nothing
+// about now, so that what comes is held against this one.
+func (t *Tuner) Begin(now Load) {
+	t.last, t.open = now, true
+	t.steps = stepTimes{walls: t.steps.walls[:0]}
+	t.starved, t.free = 0, 0
+}
+
 // Read takes what the machine did since the reading before and decides.
 func (t *Tuner) Read(now Load) {
 	last, steps, open := t.last, t.steps, t.open

@@ -74,7 +74,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	head := s.head(ctx)
 	fmt.Fprintln(stdout, strings.Join(head, "\n"))
 	rows, err := s.measure(ctx, o.only)
-	// What was measured before a fault is shown too.
+	// What was measured before a fault is shown too, but no row that it cut off.
+	rows = slices.DeleteFunc(rows, func(r row) bool { return r.Use == nil })
 	fmt.Fprintln(stdout)
 	if e := printTable(stdout, rows); e != nil {
 		return errors.Join(err, e)

@@ -62,9 +62,11 @@ func (s *session) start(ctx context.Context, l launch) (*server, error) {
 	return out, nil
 }
 
-// newClient has room for as many connections as there are streams.
+// newClient is for one server.
 func newClient() *http.Client {
-	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
+	// Each request has a connection of its own: llama-server closes an idle one
+	// after some seconds, and a request sent into that ends with EOF.
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 }
 
 func freePort() (string, error) {
