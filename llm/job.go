@@ -21,6 +21,7 @@ type job struct {
 	estimate time.Duration // likewise the predicted wait
 	memory   uint64        // schedule.memory + 1 when toRead was found
 	toRead   int           // prompt tokens to evaluate
+	unshared bool          // a copy of another slot's memory failed: it reads for itself
 
 	order   uint64
 	started time.Time // when a slot began its prefill

@@ -77,7 +77,7 @@ const minShare = 16
 // whether the slot should wait, because a prompt that is being read, and was
 // admitted before, begins as its own does for longer than it has read.
 func (e *Engine) sharePrefix(s *slot) (follows bool) {
-	if !e.info.CanShare() || s.job.request.Exclusive {
+	if !e.info.CanShare() || s.job.request.Exclusive || s.job.unshared {
 		return false
 	}
 	source, prefix := -1, len(s.kept)+minShare-1
@@ -104,7 +104,8 @@ func (e *Engine) sharePrefix(s *slot) (follows bool) {
 }
 
 // copyPrefix makes s begin with the first n positions of another slot. When
-// that fails s has nothing, and reads its prompt.
+// that fails s has nothing, and reads its prompt to the end: to try again would
+// throw away what it has read.
 func (e *Engine) copyPrefix(s, from *slot, n int) {
 	evaluated := len(s.kept) - s.job.reply.timings.CachedTokens
 	kept := from.kept[:n]
@@ -113,7 +114,7 @@ func (e *Engine) copyPrefix(s, from *slot, n int) {
 		err = e.config.Backend.CopySequence(from.seq, s.seq, n)
 	}
 	if err != nil {
-		s.job.reply.timings.CachedTokens = 0
+		s.job.unshared, s.job.reply.timings.CachedTokens = true, 0
 		return
 	}
 	s.kept = append(s.kept[:0], kept...)

@@ -138,10 +138,12 @@ func placeOf(waits []time.Duration, i int) int {
 	return place
 }
 
+// predictNewcomer tells the gate when the queue moves on, and how long a usual
+// request that comes now would wait.
 func (e *Engine) predictNewcomer(v policy.View) {
 	var w waits
-	for i, d := range e.plan.predicted {
-		if d > 0 && (i == 0 || d < w.next) {
+	for _, d := range e.plan.predicted {
+		if d > 0 && (w.next == 0 || d < w.next) {
 			w.next = d
 		}
 	}
@@ -192,7 +194,7 @@ func (p *schedule) decoded(streams int, took time.Duration, now time.Time) {
 	}
 }
 
-// schedule publishes what the schedule is made from, now and then.
+// publishSchedule makes visible what the schedule is made from, now and then.
 func (e *Engine) publishSchedule(now time.Time) {
 	if now.Sub(e.plan.published) < publishEvery && e.scheduled.Load() != nil {
 		return

@@ -58,6 +58,22 @@ func TestSharedPrefix(t *testing.T) {
 	})
 }
 
+// A copy that fails is tried once: to try at each step would throw away what
+// the slot has read, and the prompt would never end.
+func TestFailedCopyIsNotTriedAgain(t *testing.T) {
+	b := newStub(t, 2, 1024, 32)
+	b.noCopy = ErrBackend
+	e := start(t, EngineConfig{Backend: b})
+	system := strings.Repeat("s", 200)
+	generate(t, e, Request{Prompt: system + strings.Repeat("a", 300)})
+	if r := generate(t, e, Request{Prompt: system + strings.Repeat("x", 200)}); r.text != "ok" || r.done.Timings.CachedTokens != 0 {
+		t.Errorf("%q, %d cached, %v", r.text, r.done.Timings.CachedTokens, r.done.Err)
+	}
+	if b.copies != 1 {
+		t.Errorf("copying was tried %d times, want once", b.copies)
+	}
+}
+
 // What idle slots keep is bounded, and the oldest goes first.
 func TestIdleTokensAreBounded(t *testing.T) {
 	b := newStub(t, 4, 512, 64)

@@ -21,6 +21,7 @@ type stub struct {
 	// evaluate, when set, is called within Evaluate: to take time, block or fail.
 	evaluate func(ctx context.Context, b *Batch) error
 	sample   error // what sampling returns
+	noCopy   error // what copying a sequence returns
 
 	mu       sync.Mutex
 	kept     map[int]int // length of each sequence
@@ -104,6 +105,10 @@ func (s *stub) TrimSequence(seq, from int) error {
 func (s *stub) CopySequence(from, to, n int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.noCopy != nil {
+		s.copies++
+		return s.noCopy
+	}
 	if n > s.kept[from] || s.kept[to] != 0 {
 		s.t.Errorf("copy %d of sequence %d, which holds %d, to %d, which holds %d", n, from, s.kept[from], to, s.kept[to])
 	}

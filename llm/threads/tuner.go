@@ -87,6 +87,9 @@ func (t *Tuner) Due(at time.Duration) bool {
 // Begin takes a reading after a pause: what others did in the pause says nothing
 // about now, so that what comes is held against this one.
 func (t *Tuner) Begin(now Load) {
+	if now.At-t.last.At > longGap {
+		t.trial = trial{}
+	}
 	t.last, t.open = now, true
 	t.steps = stepTimes{walls: t.steps.walls[:0]}
 	t.starved, t.free = 0, 0
